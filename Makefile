@@ -1,0 +1,74 @@
+# Each target makes what it needs from a fresh clone; nothing has to be activated.
+# A stamp in .venv remembers what is installed, and goes stale with pyproject.toml or constraints.txt.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup demo test lint bench serve clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet -c constraints.txt
+REQUIREMENTS := pyproject.toml constraints.txt
+PYTHONS := python3 python3.13 python3.12 python3.11 python3.14
+
+help:
+	@echo 'make demo    add the sample documents and ask them five questions, offline'
+	@echo 'make test    run the tests'
+	@echo 'make lint    check style and types'
+	@echo 'make setup   install everything: all extras and the development tools'
+	@echo 'make bench   measure quality and speed'
+	@echo 'make serve   run the HTTP service'
+	@echo 'make clean   remove the environment and all caches'
+
+demo: $(VENV)/.base
+	@$(BIN)/anabranch demo
+
+test: $(VENV)/.dev
+	@$(BIN)/python -m pytest -q
+
+lint: $(VENV)/.dev
+	@$(BIN)/python -m ruff check .
+	@$(BIN)/python -m ruff format --check .
+	@$(BIN)/python -m mypy
+
+setup: $(VENV)/.all
+
+bench: $(VENV)/.dev
+	@$(BIN)/python benchmarks/run.py
+
+serve: $(VENV)/.all
+	@$(BIN)/anabranch serve
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An environment that was left half made (no pip in it) is made anew.
+$(VENV)/.python:
+	@set -e; \
+	if $(BIN)/python -m pip --version >/dev/null 2>&1; then touch $@; exit 0; fi; \
+	for python in $(PYTHONS); do \
+		if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			echo "Creating $(VENV) with $$($$python --version) ..."; \
+			rm -rf $(VENV); \
+			$$python -m venv $(VENV) || { rm -rf $(VENV); \
+				echo 'Cannot create a virtual environment. On Debian or Ubuntu: apt-get install python3-venv' >&2; exit 1; }; \
+			touch $@; exit 0; \
+		fi; \
+	done; \
+	echo 'Anabranch needs Python 3.11 or newer, and none was found on the PATH.' >&2; exit 1
+
+$(VENV)/.base: $(REQUIREMENTS) | $(VENV)/.python
+	@echo 'Installing Anabranch and what it needs (about a minute) ...'
+	@$(INSTALL) -e .
+	@touch $@
+
+$(VENV)/.dev: $(REQUIREMENTS) | $(VENV)/.python
+	@echo 'Installing Anabranch with the development tools (about a minute) ...'
+	@$(INSTALL) -e '.[dev]'
+	@touch $@ $(VENV)/.base
+
+$(VENV)/.all: $(REQUIREMENTS) | $(VENV)/.python
+	@echo 'Installing Anabranch with all extras and the development tools (about two minutes) ...'
+	@$(INSTALL) -e '.[all,dev]'
+	@touch $@ $(VENV)/.base $(VENV)/.dev

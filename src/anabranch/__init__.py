@@ -1,0 +1,107 @@
+"""Anabranch: ask documents, get an answer with its evidence, or be told that there is none.
+
+Importing the package loads nothing heavy: each public name is fetched when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from anabranch.errors import (
+        AnabranchError,
+        CollectionNotFoundError,
+        ConfigurationError,
+        IndexVersionError,
+        InputError,
+        MissingExtraError,
+        ModelMismatchError,
+        QuestionError,
+        ReadingError,
+        RunError,
+        SnapshotError,
+        SourceNotFoundError,
+        StorageError,
+    )
+    from anabranch.knowledge_base import KnowledgeBase, KnowledgeBaseInfo
+    from anabranch.settings import Settings, load_settings
+    from anabranch.trace import RunEvent
+    from anabranch.types import (
+        AddReport,
+        Answer,
+        Citation,
+        Clarification,
+        Evidence,
+        EvidenceGrade,
+        Failure,
+        FileReport,
+        Outcome,
+        Scope,
+        SourceRecord,
+        TraceEvent,
+    )
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "anabranch.knowledge_base": ("KnowledgeBase", "KnowledgeBaseInfo"),
+    "anabranch.settings": ("Settings", "load_settings"),
+    "anabranch.trace": ("RunEvent",),
+    "anabranch.types": (
+        "AddReport", "Answer", "Citation", "Clarification", "Evidence", "EvidenceGrade",
+        "Failure", "FileReport", "Outcome", "Scope", "SourceRecord", "TraceEvent",
+    ),
+    "anabranch.errors": (
+        "AnabranchError", "CollectionNotFoundError", "ConfigurationError", "IndexVersionError",
+        "InputError", "MissingExtraError", "ModelMismatchError", "QuestionError", "ReadingError",
+        "RunError", "SnapshotError", "SourceNotFoundError", "StorageError",
+    ),
+}  # fmt: skip
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AddReport",
+    "AnabranchError",
+    "Answer",
+    "Citation",
+    "Clarification",
+    "CollectionNotFoundError",
+    "ConfigurationError",
+    "Evidence",
+    "EvidenceGrade",
+    "Failure",
+    "FileReport",
+    "IndexVersionError",
+    "InputError",
+    "KnowledgeBase",
+    "KnowledgeBaseInfo",
+    "MissingExtraError",
+    "ModelMismatchError",
+    "Outcome",
+    "QuestionError",
+    "ReadingError",
+    "RunError",
+    "RunEvent",
+    "Scope",
+    "Settings",
+    "SnapshotError",
+    "SourceNotFoundError",
+    "SourceRecord",
+    "StorageError",
+    "TraceEvent",
+    "__version__",
+    "load_settings",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

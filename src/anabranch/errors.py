@@ -1,0 +1,78 @@
+"""Every error that Anabranch raises on purpose.
+
+AnabranchError
+├── InputError                what was given cannot be used (exit code 3)
+│   ├── QuestionError         a question or reply that is blank, or too long
+│   ├── ReadingError          a file that cannot be turned into text
+│   ├── SourceNotFoundError   a path, source or document that does not exist in scope
+│   ├── CollectionNotFoundError
+│   └── SnapshotError         a resume snapshot that is damaged, foreign or outdated
+├── ConfigurationError        a setting, a model or an extra that does not fit (exit code 3)
+│   ├── MissingExtraError     an optional dependency is not installed
+│   ├── ModelMismatchError    the index was made with another embedder
+│   └── IndexVersionError     the index was made by a newer version
+├── StorageError              the disk or the store refused (exit code 3)
+└── RunError                  a run could not give an outcome (exit code 5)
+
+The message names the value with ``!r`` and says what to do.
+"""
+
+
+class AnabranchError(Exception):
+    """Base of all errors raised on purpose; ``str(error)`` is written for a person."""
+
+
+class InputError(AnabranchError):
+    """What was given cannot be used."""
+
+
+class QuestionError(InputError):
+    """A question or reply is blank or too long."""
+
+
+class ReadingError(InputError):
+    """A file cannot be turned into text.
+
+    ``kind`` says which way it failed, so that a report can count without parsing words.
+    """
+
+    def __init__(self, message: str, *, kind: str = "unreadable", page: int | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.page = page
+
+
+class SourceNotFoundError(InputError):
+    """A path, source or document does not exist, or not in the caller's scope."""
+
+
+class CollectionNotFoundError(InputError):
+    """A collection does not exist, or not in the caller's scope."""
+
+
+class SnapshotError(InputError):
+    """A resume snapshot is damaged, foreign or outdated."""
+
+
+class ConfigurationError(AnabranchError):
+    """A setting, a model or an installed extra does not fit."""
+
+
+class MissingExtraError(ConfigurationError):
+    """An optional dependency is not installed; the message has the install command."""
+
+
+class ModelMismatchError(ConfigurationError):
+    """The index was made with another embedder than the configured one."""
+
+
+class IndexVersionError(ConfigurationError):
+    """The index was made by a newer version of Anabranch."""
+
+
+class StorageError(AnabranchError):
+    """The disk or the store refused an operation; nothing acknowledged before is lost."""
+
+
+class RunError(AnabranchError):
+    """A run could not give an outcome."""

@@ -1,0 +1,432 @@
+"""Words, sentences and scripts of English and Chinese text; pure.
+
+Everything that compares words (lexicon, grading, answering, the text search columns) uses these
+functions, so that a question and a document are always cut in the same way.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from functools import lru_cache
+
+import Stemmer
+
+# Han, kana, hangul, bopomofo, with the extension planes: scripts that are found inside a run.
+_CJK = (
+    "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u3130-\u318f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+_CJK_CHARACTER = re.compile(f"[{_CJK}]")
+# A CJK run, or a word of letters, digits and inner marks. "R&D", "C++" and "3.5" stay whole.
+_TOKEN = re.compile(
+    rf"[{_CJK}]+|[^\W_{_CJK}](?:[^\W_{_CJK}]|[\u0300-\u036f]|['’](?=[^\W\d_])|[.,](?=\d)|&(?=[^\W_]))*\+*#?"
+)
+
+ENGLISH_STOP_WORDS = frozenset(
+    [
+        "a",
+        "about",
+        "above",
+        "after",
+        "again",
+        "against",
+        "all",
+        "also",
+        "am",
+        "an",
+        "and",
+        "any",
+        "are",
+        "aren't",
+        "as",
+        "at",
+        "be",
+        "because",
+        "been",
+        "before",
+        "being",
+        "below",
+        "between",
+        "both",
+        "but",
+        "by",
+        "can",
+        "can't",
+        "cannot",
+        "could",
+        "couldn't",
+        "did",
+        "didn't",
+        "do",
+        "does",
+        "doesn't",
+        "doing",
+        "don't",
+        "down",
+        "during",
+        "each",
+        "few",
+        "for",
+        "from",
+        "further",
+        "had",
+        "hadn't",
+        "has",
+        "hasn't",
+        "have",
+        "haven't",
+        "having",
+        "he",
+        "her",
+        "here",
+        "hers",
+        "herself",
+        "him",
+        "himself",
+        "his",
+        "how",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "isn't",
+        "it",
+        "it's",
+        "its",
+        "itself",
+        "let's",
+        "me",
+        "more",
+        "most",
+        "my",
+        "myself",
+        "no",
+        "nor",
+        "not",
+        "of",
+        "off",
+        "on",
+        "once",
+        "only",
+        "or",
+        "other",
+        "our",
+        "ours",
+        "ourselves",
+        "out",
+        "over",
+        "own",
+        "please",
+        "same",
+        "shall",
+        "she",
+        "should",
+        "so",
+        "some",
+        "such",
+        "tell",
+        "than",
+        "that",
+        "that's",
+        "the",
+        "their",
+        "theirs",
+        "them",
+        "themselves",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "those",
+        "through",
+        "to",
+        "too",
+        "under",
+        "until",
+        "up",
+        "very",
+        "was",
+        "wasn't",
+        "we",
+        "were",
+        "weren't",
+        "what",
+        "what's",
+        "when",
+        "where",
+        "which",
+        "while",
+        "who",
+        "who's",
+        "whom",
+        "whose",
+        "why",
+        "will",
+        "with",
+        "won't",
+        "would",
+        "wouldn't",
+        "you",
+        "your",
+        "yours",
+        "yourself",
+        "yourselves",
+    ]
+)
+# Words of a Chinese question that ask rather than name. Removed before bigrams are made from a
+# question, so that 的是/什么 never count as evidence.
+CHINESE_QUESTION_WORDS = [
+    "请问",
+    "什么",
+    "为什么",
+    "怎么样",
+    "怎么",
+    "怎样",
+    "如何",
+    "哪些",
+    "哪个",
+    "哪里",
+    "哪儿",
+    "哪家",
+    "哪种",
+    "哪年",
+    "哪一",
+    "哪",
+    "谁",
+    "多少",
+    "几个",
+    "是否",
+    "有没有",
+    "是不是",
+    "能不能",
+    "可不可以",
+    "可以",
+    "能否",
+    "吗",
+    "呢",
+    "吧",
+    "啊",
+    "了",
+    "的",
+    "是",
+    "有",
+    "在",
+    "和",
+    "与",
+    "及",
+    "或",
+    "以及",
+    "这",
+    "那",
+    "我们",
+    "我",
+    "你们",
+    "你",
+    "他们",
+    "他",
+    "她",
+    "它",
+    "一下",
+    "请",
+    "告诉",
+    "介绍",
+    "关于",
+    "分别",
+    "各",
+    "都",
+    "也",
+    "就",
+    "被",
+    "把",
+    "对",
+    "从",
+    "到",
+    "为",
+    "以",
+    "于",
+    "之",
+]
+_CHINESE_QUESTION = re.compile(
+    "|".join(re.escape(word) for word in sorted(CHINESE_QUESTION_WORDS, key=len, reverse=True))
+)
+
+_local = threading.local()
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str) -> str:
+    """The Snowball English stem of a lower-case word (Porter2)."""
+    stemmer = getattr(_local, "stemmer", None)
+    if stemmer is None:  # A Stemmer object is not safe across threads.
+        stemmer = _local.stemmer = Stemmer.Stemmer("english", 0)
+    return str(stemmer.stemWord(word))
+
+
+def has_cjk(text: str) -> bool:
+    return _CJK_CHARACTER.search(text) is not None
+
+
+def cjk_share(text: str) -> float:
+    """Share of CJK characters among the letters and digits of ``text``."""
+    letters = sum(character.isalnum() for character in text)
+    return len(_CJK_CHARACTER.findall(text)) / letters if letters else 0.0
+
+
+def fold(text: str) -> str:
+    """``text`` compatibility-composed and lower-cased, for comparing; offsets are lost."""
+    return unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+
+
+def words(text: str) -> list[str]:
+    """Folded words in order: Latin and other alphabetic words whole, CJK runs whole."""
+    return _TOKEN.findall(fold(text))
+
+
+def bigrams(run: str) -> list[str]:
+    """Overlapping character pairs of a CJK run; a run of one character is itself."""
+    return [run[i : i + 2] for i in range(len(run) - 1)] if len(run) > 1 else [run]
+
+
+def cjk_bigrams(text: str, *, question: bool = False) -> list[str]:
+    """Character pairs of every CJK run in ``text``; ``question`` leaves out the words that ask."""
+    folded = fold(text)
+    if question:
+        stripped = _CHINESE_QUESTION.sub(" ", folded)
+        folded = stripped if has_cjk(stripped) else folded
+    return [pair for run in _TOKEN.findall(folded) if has_cjk(run) for pair in bigrams(run)]
+
+
+def terms(text: str) -> list[str]:
+    """Search terms of a passage in order: English stems with stop words left out, CJK bigrams."""
+    found: list[str] = []
+    for word in words(text):
+        if _CJK_CHARACTER.match(word):
+            found.extend(bigrams(word))
+        elif word not in ENGLISH_STOP_WORDS:
+            found.append(stem(word.removesuffix("'s")))
+    return found
+
+
+def question_terms(text: str) -> list[str]:
+    """Distinct search terms of a question in order, without the words that only ask.
+
+    A question made of nothing but stop words keeps them, so that it can still be searched.
+    """
+    folded = fold(text)
+    stripped = _CHINESE_QUESTION.sub(" ", folded) if has_cjk(folded) else folded
+    found = terms(stripped) or terms(folded) or [stem(word) for word in words(folded)]
+    return list(dict.fromkeys(found))
+
+
+# A sentence ends at . ! ? … with closing quotes before white space, at the CJK marks without it,
+# and at a line that ends a paragraph, a list item or a table row.
+_SENTENCE_END = re.compile(
+    r"(?P<latin>(?<!\d\.)[.!?…]+[\"'”’)\]]*(?=\s))|(?P<cjk>[。！？；…]+[”’」』）]*)|(?P<line>\n)"
+)
+_ABBREVIATIONS = frozenset(
+    [
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "prof",
+        "sr",
+        "jr",
+        "st",
+        "vs",
+        "etc",
+        "e.g",
+        "i.e",
+        "fig",
+        "no",
+        "inc",
+        "ltd",
+        "co",
+        "corp",
+        "dept",
+        "est",
+        "approx",
+        "cf",
+        "al",
+        "vol",
+        "pp",
+        "ed",
+        "eds",
+        "op",
+        "sec",
+        "ch",
+        "jan",
+        "feb",
+        "mar",
+        "apr",
+        "jun",
+        "jul",
+        "aug",
+        "sep",
+        "sept",
+        "oct",
+        "nov",
+        "dec",
+        "u.s",
+        "u.k",
+    ]
+)
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Spans of the sentences of ``text`` in order, white space at their ends left out.
+
+    English and Chinese; each line of a list, a table or a heading is a sentence of its own, while
+    a line break inside a running sentence (as in text from a PDF) does not end it.
+    """
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        end = match.end()
+        if match["latin"] and _is_abbreviation(text, start, match.start()):
+            continue
+        if match["line"] and _line_continues(text, start, match.start(), end):
+            continue
+        _append_span(spans, text, start, end)
+        start = end
+    _append_span(spans, text, start, len(text))
+    return spans
+
+
+def _append_span(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start < end:
+        spans.append((start, end))
+
+
+def _is_abbreviation(text: str, start: int, dot: int) -> bool:
+    word = re.search(r"[\w.]+$", text[max(start, dot - 12) : dot])
+    if word is None or text[dot] != ".":
+        return False
+    name = word.group().lower()
+    # A single letter is an initial ("J. Smith").
+    return name in _ABBREVIATIONS or (len(name) == 1 and name.isalpha() and name != "i")
+
+
+def _line_continues(text: str, start: int, newline: int, after: int) -> bool:
+    """Whether a line break stands inside a sentence: a long line, then a lower-case start."""
+    line_start = max(text.rfind("\n", 0, newline) + 1, start)
+    following = text[after : after + 1]
+    long_line = newline - line_start >= 40
+    if not following or following.isspace() or not long_line:
+        return False
+    if "|" in text[line_start:newline] or text[line_start : line_start + 1] == "#":
+        return False
+    return (
+        following.islower()
+        or following.isdigit()
+        or (has_cjk(following) and has_cjk(text[newline - 1 : newline]))
+    )

@@ -1,0 +1,122 @@
+"""Names of several words, and the initials that they could be asked for by; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from anabranch.language import ENGLISH_STOP_WORDS, has_cjk
+
+# Joining words that a phrase may have inside, and that its initials may count: "terms of service".
+_JOINTS = frozenset(
+    """
+    of and for on in to from at by the
+    """.split()  # noqa: SIM905
+)
+ANNOUNCERS = frozenset(
+    """
+    the a an our your my this that of for in on about with is are
+    """.split()  # noqa: SIM905
+)
+# Words that start or end no name, beside the stop words.
+_NOT_IN_NAMES = frozenset(
+    """
+    may might must shall would could need needs needed use used uses using make makes
+    made get gets got give gives given take takes taken go goes went come comes came say
+    says said see seen one two three first second last next new old many much several
+    every another within without however therefore thus also often always never usually
+    since per via upon including include includes based according like well even still
+    yet already become became becomes known called following example please contact note
+    ask asks
+    """.split()  # noqa: SIM905
+)
+# Lower-case words that are far likelier meant as words than as initials.
+COMMON_WORDS = (
+    ENGLISH_STOP_WORDS
+    | _NOT_IN_NAMES
+    | frozenset(
+        """
+    us up ok yes day days way ways man men job jobs pay paid fee fees tax law car cat
+    dog box bus map age year date time name list type kind form file data work home team
+    role rule rules plan cost price rate rent sick code door desk room site main best
+    good bad big long high low full free open late early left right near end start stop
+    sign send set put let ran run try buy sell sold win won lose lost eat food war king
+    city town sea sun sky air oil gas iron gold red blue born die died live lived life
+    play film movie song book read write wrote word find found help hour week month both
+    each half part side area unit case cases goal test step steps cap max min lead led
+    mean means rank size unit wear ago eve far few god hot cold ice key kid kids lab leg
+    lot mom dad sum ten top toy van via war wet act add aid aim arm art ask bag bar bed
+    bet bit boy cup cut ear egg eye fan fat fit fix fly fun gap gun guy hat hit ill ink
+    jam joke land lie lip log mix mud net nor nut odd own pen pet pin pot raw rid row
+    sad sit six son tea tie tip tour trip two use wage who why zoo
+    """.split()  # noqa: SIM905
+    )
+)
+WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+_HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]")
+
+
+def blocks(text: str) -> Iterator[tuple[str, int]]:
+    """Paragraphs of the text, and its Markdown headings, which weigh twice."""
+    for paragraph in re.split(r"\n\s*\n", text):
+        running: list[str] = []
+        for line in paragraph.split("\n"):
+            if _HEADING.match(line):
+                yield line, 2
+            else:
+                running.append(line)
+        yield "\n".join(running), 1
+
+
+def sequences(text: str) -> Iterator[list[str]]:
+    """Runs of lower-case Latin words with nothing but white space or a hyphen between them."""
+    sequence: list[str] = []
+    end = -1
+    for match in WORD.finditer(text):
+        if has_cjk(match.group()):
+            continue
+        between = text[end : match.start()] if end >= 0 else ""
+        if sequence and between.strip(" \n*_`\"'“”"):
+            yield sequence
+            sequence = []
+        # A hyphen joins words whose initials count ("back-end" -> b, e).
+        sequence.extend(part.casefold() for part in re.split("-", match.group().replace("’", "'")))
+        end = match.end()
+    if sequence:
+        yield sequence
+
+
+def names_in(sequence: list[str]) -> Iterator[str]:
+    """Phrases of two to four words that begin and end with a word that can be part of a name."""
+    fits = [_fits_name(word) for word in sequence]
+    for start, first in enumerate(fits):
+        if not first:
+            continue
+        names = 1
+        for end in range(start + 1, min(start + 6, len(sequence))):
+            if not fits[end]:
+                if sequence[end] not in _JOINTS:
+                    break
+                continue
+            names += 1
+            if names > 4:
+                break
+            yield " ".join(sequence[start : end + 1])
+
+
+def _fits_name(word: str) -> bool:
+    return (
+        len(word) > 1
+        and word[0].isalpha()
+        and word not in ENGLISH_STOP_WORDS
+        and word not in _NOT_IN_NAMES
+        and not word.endswith(("ly", "'s", "n't"))
+    )
+
+
+def initials(phrase: str) -> tuple[str, ...]:
+    """The initials of a phrase without its joining words, and with them where it has any."""
+    parts = phrase.split()
+    every = "".join(part[0] for part in parts)
+    content = "".join(part[0] for part in parts if part not in _JOINTS)
+    return (content,) if every == content else (content, every)

@@ -1,0 +1,237 @@
+"""The seams: what each replaceable part promises, and which implementation of each was chosen.
+
+Everything that waits is async. A part raises; the caller at the edge of a branch turns that into
+a ``Failure``. Nothing here imports an implementation.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from anabranch.lexicon import DocumentLexicon, Lexicon
+from anabranch.trace import RunSink, Trace, ignore_event
+from anabranch.types import (
+    Answer,
+    Chunk,
+    Document,
+    Effort,
+    Evidence,
+    EvidenceGrade,
+    Hit,
+    LegName,
+    Passage,
+    Plan,
+    Rewrite,
+    Scope,
+    SourceRecord,
+    SubQuestion,
+    Turn,
+    Variant,
+)
+
+Vectors = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedDocument:
+    """A document ready to be stored: its record, its text, all chunk levels, leaf vectors.
+
+    ``vectors`` has a row for each level-3 chunk, in their order, unit length.
+    """
+
+    record: SourceRecord
+    document: Document
+    chunks: tuple[Chunk, ...]
+    vectors: Vectors
+    lexicon: DocumentLexicon
+
+
+@runtime_checkable
+class Store(Protocol):
+    """Documents, their chunks and vectors, searchable within a scope.
+
+    The scope is part of every query, never applied to its result. A write is atomic: a reader
+    sees a document's old version or its new one, whole. Every method raises ``StorageError``
+    where the disk refuses.
+    """
+
+    async def replace(self, documents: Sequence[IndexedDocument]) -> None:
+        """Store documents, each in place of every earlier version of the same source_id."""
+
+    async def remove(self, source_ids: Sequence[str]) -> int:
+        """Remove sources from every index at once; the number that were there."""
+
+    async def sources(self, scope: Scope) -> list[SourceRecord]:
+        """Every source in scope, ordered by collection, then source, then id."""
+
+    async def collections(self, scope: Scope) -> list[str]:
+        """Names of the collections that hold a source in scope, sorted."""
+
+    async def source_text(self, source_id: str, scope: Scope) -> str | None:
+        """The extracted text of a source; None if it is not in scope."""
+
+    async def search_dense(
+        self, vectors: Vectors, *, limit: int, scope: Scope
+    ) -> list[tuple[Hit, ...]]:
+        """For each row of ``vectors`` its nearest leaves: score is the cosine, best first.
+
+        Ties are broken by chunk id.
+        """
+
+    async def search_text(self, query: str, *, limit: int, scope: Scope) -> tuple[Hit, ...]:
+        """Leaves by BM25, best first, none with a score of zero. Any string is a valid query."""
+
+    async def chunks(self, chunk_ids: Sequence[str], scope: Scope) -> dict[str, Chunk]:
+        """Chunks of any level by id; ids that are not in scope are left out."""
+
+    async def lexicon(self, scope: Scope) -> Lexicon:
+        """Vocabulary and short forms of exactly the documents in scope."""
+
+    async def fingerprint(self) -> str:
+        """Changes whenever the content changes; equal content of one store gives equal values."""
+
+    async def optimize(self) -> None:
+        """Bring indexes up to date where that pays; safe at any time."""
+
+    async def close(self) -> None: ...
+
+
+class Embedder(Protocol):
+    """Texts -> unit vectors, the same text always the same bits."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and content hash of the model: the index remembers it."""
+
+    @property
+    def dimensions(self) -> int: ...
+
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector per text, shape (len(texts), dimensions)."""
+
+    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector per text, shape (len(texts), dimensions)."""
+
+    async def close(self) -> None: ...
+
+
+class Reranker(Protocol):
+    async def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
+        """One score per text, higher is better; only their order is used."""
+
+
+class Planner(Protocol):
+    async def plan(self, question: str, *, history: Sequence[Turn], lexicon: Lexicon) -> Plan:
+        """Whether the question is simple or complex, why, and its sub-questions (2 to 4)."""
+
+    async def variants(self, question: str, *, lexicon: Lexicon, limit: int) -> tuple[Variant, ...]:
+        """At most ``limit`` other phrasings, the most useful first; a ``spelling`` one first."""
+
+
+class Grader(Protocol):
+    async def grade(
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        *,
+        history: Sequence[Turn],
+        lexicon: Lexicon,
+    ) -> EvidenceGrade:
+        """How well the passages answer; proposes a route, decides nothing."""
+
+
+class Rewriter(Protocol):
+    async def rewrite(
+        self, question: str, passages: Sequence[Passage], grade: EvidenceGrade, *, lexicon: Lexicon
+    ) -> Rewrite | None:
+        """A broader or fuller query for weak evidence; None when there is nothing to change."""
+
+
+class Answerer(Protocol):
+    async def answer(
+        self, question: str, evidence: Sequence[Evidence], *, sub_questions: Sequence[SubQuestion]
+    ) -> Answer:
+        """An answer from the evidence alone, every sentence cited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The chosen implementation of every seam."""
+
+    store: Store
+    embedder: Embedder
+    planner: Planner
+    grader: Grader
+    rewriter: Rewriter
+    answerer: Answerer
+    reranker: Reranker | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each leg and each kind of query counts in the fusion, beside the original's 1."""
+
+    dense: float = 0.5
+    text: float = 0.5
+    variant: float = 0.3
+
+    @property
+    def legs(self) -> dict[LegName, float]:
+        return {"dense": self.dense, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """What one request may spend. Times in seconds, context in (estimated) tokens."""
+
+    effort: Effort = "standard"
+    top_k: int = 8
+    variants: int = 2
+    candidates: int = 100
+    context_tokens: int = 3_000
+    rewrites: int = 1
+    asks: int = 2
+    query_timeout: float = 10.0
+    branch_timeout: float = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """What belongs to one request: handed to every step, never global, never in the state.
+
+    ``deadline`` and ``started`` are readings of ``time.perf_counter()``. ``snapshot`` makes the
+    signed resume snapshot of a run that ends with a question to the user.
+    """
+
+    parts: Parts
+    scope: Scope
+    budgets: Budgets
+    started: float
+    deadline: float
+    index_fingerprint: str
+    signing_key: bytes
+    weights: Weights = field(default_factory=Weights)
+    interactive: bool = True
+    history: tuple[Turn, ...] = ()
+    user: str = "owner"
+    asked: int = 0
+    sink: RunSink = ignore_event
+
+    def remaining(self, limit: float, *, share: float = 1.0) -> float:
+        """Seconds that a step with its own ``limit`` may still take; never negative.
+
+        ``share`` is what the step may use of the time that the request has left. An inner step
+        gets less than the one around it, so that what hangs is cut off while there is still time
+        to go on without it.
+        """
+        return max(0.0, min(limit, share * (self.deadline - time.perf_counter())))
+
+    def trace(self) -> Trace:
+        """A trace of its own for one node, on the clock of the request."""
+        return Trace(self.sink, self.started)

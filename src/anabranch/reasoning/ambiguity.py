@@ -1,0 +1,271 @@
+"""When to ask back: only if it is certain that the question leaves something open.
+
+Two cases: the question points at something that nobody has named, or several documents of one
+kind answer it differently and differ in exactly what the question does not say. A needless
+question costs the user more than a missed one, so every rule here errs towards silence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from anabranch import language
+from anabranch.reasoning import passages as features
+from anabranch.reasoning.slots import contrast, is_mentioned
+from anabranch.types import Passage, Turn
+
+_MOST_OPTIONS = 5
+# How close a passage must come to the best one to count as another candidate.
+_AS_RELEVANT = 0.8
+_AS_COVERED = 0.12
+# Below this share of covered terms "both match" says nothing.
+_LEAST_COVERAGE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguity:
+    """What is open, and how the user is asked about it in the question's language."""
+
+    kind: Literal["missing_slot", "multiple_candidates"]
+    missing: tuple[str, ...]
+    prompt: str
+    reason: str
+    options: tuple[str, ...] = ()
+
+
+# ------------------------------------------------------------------- a reference without anything
+
+_PRONOUN = re.compile(
+    r"\b(it|its|they|them|their|he|him|his|she|her"
+    r"|this one|that one|these ones|those ones|the other one)\b",
+    re.IGNORECASE,
+)
+# "This" and "that" stand alone only before a verb or at the end; elsewhere they point at a noun
+# or join clauses.
+_DEMONSTRATIVE = re.compile(
+    r"\b(this|that|these|those)\b(?=\s*(?:[?.!]*$|(?:is|are|was|were|do|does|did|cost|costs|mean|means"
+    r"|work|works|apply|applies|happen|happens|take|takes|start|end|include|come|go|get)\b))",
+    re.IGNORECASE,
+)
+_THERE = re.compile(r"\b(there)\b(?=\s*[?.!]*$)", re.IGNORECASE)
+# "It" that stands for nothing: weather, time, "is it possible to", "how long does it take to".
+_EMPTY_IT = re.compile(
+    r"\bit\b\s+(?:\w+\s+)?(?:possible|necessary|required|allowed|true|legal|safe|ok|okay|better|worth"
+    r"|important|correct|mandatory|permitted|rain|snow|time|necessary)\b"
+    r"|\b(?:does|will|did|would)\s+it\s+(?:take|cost|require|need)\b.*\b(?:to|for|until|before)\s+\w+"
+    r"|\bis\s+it\b.*\b(?:to|that|if|when)\b|\btime\s+is\s+it\b|\bmake it\b|\bwhy is it\b"
+    r"|\bit\s+(?:be|become|mean\s+(?:to|for|when|if|that)|(?:determined|decided|considered|thought"
+    r"|believed|called|said)\b)|\bif it\b|\bit['’]s\b|\bthis is us\b",
+    re.IGNORECASE,
+)
+# Words before a pronoun that cannot be what it stands for: they ask, measure or act.
+_NOT_THINGS = frozenset((
+    "many", "much", "long", "often", "old", "big", "tall", "far", "high", "large", "fast",
+    "deep", "wide", "heavy", "expensive", "soon", "late", "year", "time", "day", "date",
+    "month", "kind", "type", "sort", "cost", "costs", "happen", "happened", "happens",
+    "mean", "means", "work", "works", "use", "used", "invent", "make", "made", "build",
+    "find", "found", "create", "start", "get", "go", "come", "say", "said", "tell",
+    "explain", "describe", "write", "wrote", "buy", "bought", "own", "owns", "run", "runs",
+    "need", "needs", "exactly", "please", "know", "think", "give", "want", "like", "else",
+    "also", "then", "next", "still", "apply", "applies",
+))  # fmt: skip
+_CHINESE_REFERENCE = re.compile(
+    r"(它们|他们|她们|(?<!其)[它他她](?!人|们|国|乡|日)|[这那该此]个(?!人|时候)|这些|那些|(?<![一-鿿])[这那](?=是|有|怎么|要|该))"
+)
+
+
+def unresolved_reference(question: str, history: Sequence[Turn]) -> Ambiguity | None:
+    """The question's "it" or "那个" that neither the question nor an earlier turn explains."""
+    if history:
+        return None
+    chinese = language.has_cjk(question)
+    word = _chinese_reference(question) if chinese else _english_reference(question)
+    if word is None:
+        return None
+    shown = word.lower()
+    if chinese:
+        prompt = f"“{word}”指的是什么？请写出具体名称。"
+    else:
+        verb = "do" if shown in ("they", "them", "their", "these", "those") else "does"
+        prompt = f"What {verb} “{shown}” refer to? Please name it."
+    return Ambiguity(
+        kind="missing_slot",
+        missing=(word,),
+        prompt=prompt,
+        reason=f"The question says {word!r}, but neither it nor an earlier turn says what that is.",
+    )
+
+
+def _english_reference(question: str) -> str | None:
+    # "Who announced that she …": the question word is what it stands for.
+    if _EMPTY_IT.search(question) or re.search(
+        r"\bwho\b.*\bthat\s+(?:s?he|his|her)\b", question, re.I
+    ):
+        return None
+    found = [p.search(question) for p in (_PRONOUN, _DEMONSTRATIVE, _THERE)]
+    first = min((match for match in found if match), key=lambda match: match.start(), default=None)
+    if first is None:
+        return None
+    # A name anywhere, or any noun before the pronoun, may be what it stands for.
+    if features.names(question) or features.cut_question(question).names or '"' in question:
+        return None
+    before = [
+        word
+        for word in language.words(question[: first.start()])
+        if word not in language.ENGLISH_STOP_WORDS and word not in _NOT_THINGS
+    ]
+    if any(not word.endswith("ed") for word in before):
+        return None
+    after = [
+        word
+        for word in language.words(question[first.end() :])
+        if word not in language.ENGLISH_STOP_WORDS and word not in _NOT_THINGS
+    ]
+    # "Where do they grow hops": people in general. "He" and "she" always mean someone.
+    person = first.group(1).lower() in ("he", "him", "his", "she", "her")
+    return first.group(1) if len(after) <= (4 if person else 1) else None
+
+
+def _chinese_reference(question: str) -> str | None:
+    match = _CHINESE_REFERENCE.search(question)
+    if match is None or "《" in question or "“" in question:
+        return None
+    before = question[: match.start()]
+    opens = not any(len(pair) > 1 for pair in language.cjk_bigrams(before, question=True))
+    opens = opens and not re.search(r"[A-Za-z0-9]", before)
+    # "谁发明了它？": an action before, the reference at the end.
+    closes = len(before) <= 6 and not question[match.end() :].strip("？?。吗呢的 ")
+    asked_who = before.startswith(("谁", "为什么", "怎么", "如何", "怎样"))
+    return match.group(1) if opens or (closes and asked_who) else None
+
+
+# ------------------------------------------------------------------- several of the same kind
+
+_PLURAL = re.compile(
+    r"\b(all|each|every|both|compare[ds]?|comparison|differ\w*|between|versus|vs|various|respectively"
+    r"|across|any|either|list|most|least|highest|lowest|largest|smallest|longest|shortest|cheapest"
+    r"|best|worst|total|sum|average|which of|which one)\b|\b\w+er than\b",
+    re.IGNORECASE,
+)
+_CHINESE_PLURAL = re.compile(
+    r"各|所有|全部|每(?![年月天日周次晚小])|分别|比较|对比|区别|不同|差异|哪些|哪个|哪家|哪种|哪一|最[大小高低多少长短好贵]|一共|总共|都"
+)
+_WHICH = re.compile(
+    r"\bwh(?:ich|at)\s+(\w+)\s+(?:is|are|was|were|has|have|had|offers?|allows?|gives?|provides?|does)\b",
+    re.IGNORECASE,
+)
+
+
+def several_candidates(
+    question: features.CutQuestion,
+    passages: Sequence[Passage],
+    relevance: Sequence[float],
+    *,
+    weights: Mapping[str, float],
+    history: Sequence[Turn],
+    floor: float,
+) -> Ambiguity | None:
+    """The documents of one kind that answer differently, named after what differs.
+
+    ``relevance`` is aligned with ``passages``; nothing below ``floor`` counts.
+    """
+    if _asks_for_several(question.text):
+        return None
+    candidates = _equals_of_the_best(question, passages, relevance, weights, floor)
+    if len(candidates) < 2:
+        return None
+    first = candidates[0]
+    labels: dict[str, Passage] = {}
+    kind = ""
+    for other in candidates[1:]:
+        found = contrast(question, first, other)
+        if (
+            found is None
+            or (labels and found.first not in labels)
+            or found.kind != (kind or found.kind)
+        ):
+            continue
+        kind = found.kind
+        labels.setdefault(found.first, first)
+        labels.setdefault(found.second, other)
+    if len(labels) < 2 or _is_settled(question, list(labels), first, history):
+        return None
+    options = tuple(labels)[:_MOST_OPTIONS]
+    return Ambiguity(
+        kind="multiple_candidates",
+        missing=options,
+        prompt=_which_prompt(question.text, options),
+        reason=(
+            f"{len(labels)} passages of the same kind answer this differently; the question does "
+            f"not say which of {', '.join(options)} is meant."
+        ),
+        options=options,
+    )
+
+
+def _asks_for_several(question: str) -> bool:
+    if language.has_cjk(question):
+        return _CHINESE_PLURAL.search(question) is not None
+    return _PLURAL.search(question) is not None
+
+
+def _equals_of_the_best(
+    question: features.CutQuestion,
+    passages: Sequence[Passage],
+    relevance: Sequence[float],
+    weights: Mapping[str, float],
+    floor: float,
+) -> list[Passage]:
+    """The best passage and those that cover the question about as well, in order of rank."""
+    ranked = list(zip(passages, relevance, strict=True))[: features.GRADED_PASSAGES]
+    best = max(chance for _, chance in ranked)
+    total = sum(weights[term] for term in question.terms) or 1.0
+
+    def coverage(passage: Passage) -> float:
+        found = features.around(passage)
+        return sum(weights[term] for term in question.terms if term in found) / total
+
+    most = max(coverage(passage) for passage, _ in ranked)
+    if most < _LEAST_COVERAGE:
+        return []
+    return [
+        passage
+        for passage, chance in ranked
+        if chance >= max(floor, _AS_RELEVANT * best) and coverage(passage) >= most - _AS_COVERED
+    ]
+
+
+def _is_settled(
+    question: features.CutQuestion, labels: Sequence[str], first: Passage, history: Sequence[Turn]
+) -> bool:
+    """Whether the question or the last turns name one of the labels, or ask for the label itself."""
+    said = " ".join((question.text, *(turn.text for turn in history[-4:])))
+    if any(is_mentioned(label, said) for label in labels):
+        return True
+    if any(name - features.around(first) for name in question.names):
+        return True  # It names something else, which none of the candidates is.
+    which = _WHICH.search(question.text)
+    kinds = features.term_set(f"{first.chunk.source} {first.chunk.title} {first.chunk.context}")
+    if which and language.stem(which[1].lower()) in kinds | _GENERIC_KINDS:
+        return True
+    # "Do offices …" asks about all the things that a folder of that name holds.
+    folders = set(re.split(r"[/\\]", first.chunk.source.lower())[:-1])
+    return bool({word for word in language.words(question.text) if word.endswith("s")} & folders)
+
+
+_GENERIC_KINDS = frozenset((
+    "product", "offic", "compani", "model", "version", "team", "countri", "citi", "site",
+    "depart", "person", "project", "store", "plan", "document", "file", "report", "branch",
+    "region", "client", "custom",
+))  # fmt: skip
+
+
+def _which_prompt(question: str, options: Sequence[str]) -> str:
+    if language.has_cjk(question):
+        listed = "、".join(options[:-1]) + "还是" + options[-1]
+        return f"您指的是哪一个：{listed}？"
+    listed = ", ".join(options[:-1]) + " or " + options[-1]
+    return f"Which do you mean: {listed}?"

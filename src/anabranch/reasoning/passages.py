@@ -1,0 +1,277 @@
+"""What of a question stands in which passage: the pure features that grading, rewriting and
+answering share.
+
+Text is cut once and remembered, because the same passage is graded, rewritten from and quoted
+within one request.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from anabranch import language
+from anabranch.lexicon import Lexicon
+from anabranch.types import Passage
+
+# Below the first few passages a match says little: the tail of any ranking holds common words.
+GRADED_PASSAGES = 8
+_TOGETHER = 5
+# One or two matches can be chance, four cannot: beyond that a longer question is not a better one,
+# and a shorter one has matched when all of it has.
+_ENOUGH_TERMS = 4
+_QUOTED = re.compile(r"[\"“「『《]([^\"”」』》]{2,60})[\"”」』》]")
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?![\w])")
+# Capitals inside a sentence, with small joining words: "Bank of England", "iOS", "R2-D2".
+_NAME = re.compile(
+    r"(?<!\w)(?:[A-Z][\w'’.&-]*|[a-z]+[A-Z]\w*)(?:\s+(?:(?:of|the|de|von|van|for)\s+)?[A-Z][\w'’.&-]*)*"
+)
+_LATIN_WORD = re.compile(r"[A-Za-z][A-Za-z0-9+#.&-]*")
+# "How many" and "explain" ask; a passage that answers need not repeat them.
+_ASKING = re.compile(
+    r"\bhow\s+(?:many|much|long|often|far|old|big|large|high|tall|fast|soon|late)\b"
+    r"|^\s*(?:please\s+)?(?:explain|describe|tell me)\b",
+    re.IGNORECASE,
+)
+# Verbs that carry little: "get", "use". Small collections are no judge of how common a word is.
+_LIGHT_STEMS = frozenset(
+    ("get", "got", "use", "take", "give", "need", "make", "made", "happen", "mean", "go", "come")
+)
+_WRITTEN_WORD = re.compile(r"[^\W_](?:[^\W_]|['’.,&-](?=[^\W_]))*\+*#?")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a passage at ``text[start:end]`` and the search terms in it, in order."""
+
+    start: int
+    end: int
+    terms: tuple[str, ...]
+    term_set: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CutText:
+    """A text in sentences; ``windows`` are the term sets of neighbours, ``terms`` those of all."""
+
+    sentences: tuple[Sentence, ...]
+    windows: tuple[frozenset[str], ...]
+    terms: frozenset[str]
+    bigrams: frozenset[tuple[str, str]]
+    numbers: frozenset[str]
+
+
+@lru_cache(maxsize=8_192)
+def cut(text: str) -> CutText:
+    """``text`` in sentences with their terms; of one sentence the only window is itself."""
+    sentences = []
+    for start, end in language.sentence_spans(text):
+        found = tuple(language.terms(text[start:end]))
+        sentences.append(Sentence(start, end, found, frozenset(found)))
+    pairs = [a.term_set | b.term_set for a, b in pairwise(sentences)]
+    windows = tuple(pairs) or tuple(sentence.term_set for sentence in sentences)
+    return CutText(
+        sentences=tuple(sentences),
+        windows=windows,
+        terms=frozenset().union(*windows),
+        bigrams=frozenset(pair for s in sentences for pair in pairwise(s.terms)),
+        numbers=frozenset(_NUMBER.findall(text)),
+    )
+
+
+@lru_cache(maxsize=8_192)
+def term_set(text: str) -> frozenset[str]:
+    """The search terms of a title, heading or path."""
+    return frozenset(language.terms(text))
+
+
+@dataclass(frozen=True, slots=True)
+class CutQuestion:
+    """A question's search terms in order, its named things (as term sets) and its numbers."""
+
+    text: str
+    terms: tuple[str, ...]
+    names: tuple[frozenset[str], ...]
+    numbers: frozenset[str]
+
+    @property
+    def bigrams(self) -> tuple[tuple[str, str], ...]:
+        return tuple(pairwise(self.terms))
+
+
+@lru_cache(maxsize=1_024)
+def cut_question(question: str) -> CutQuestion:
+    """``question`` in terms, with what it names: quoted, capitalised or foreign to its script."""
+    spans = [match[1] for match in _QUOTED.finditer(question)]
+    if language.has_cjk(question):
+        spans += _LATIN_WORD.findall(question)
+    else:
+        spans += names(question)
+    telling = language.question_terms(_ASKING.sub(" ", question))
+    terms = tuple(term for term in telling if term not in _LIGHT_STEMS)
+    terms = terms or tuple(language.question_terms(question))
+    sets = dict.fromkeys(term_set(span) & frozenset(terms) for span in spans)
+    return CutQuestion(
+        text=question,
+        terms=terms,
+        names=tuple(name for name in sets if name),
+        numbers=frozenset(_NUMBER.findall(question)),
+    )
+
+
+def names(text: str) -> list[str]:
+    """Capitalised spans of ``text`` in order; a plain capitalised word that opens a sentence isn't."""
+    found = []
+    for match in _NAME.finditer(text):
+        span = match.group().rstrip(".'’-&")
+        opens = not text[: match.start()].rstrip() or text[: match.start()].rstrip()[-1] in ".!?:"
+        if opens:
+            first, _, rest = span.partition(" ")
+            # "In France" opens with a small word; "SARS" or "B12" is a name even there.
+            marked = any(c.isupper() or c.isdigit() for c in first[1:])
+            if not marked and (not rest or language.fold(first) in language.ENGLISH_STOP_WORDS):
+                span = rest
+        if span and language.fold(span) not in language.ENGLISH_STOP_WORDS:
+            found.append(span)
+    return found
+
+
+def term_weights(
+    terms: Iterable[str], question: str, passages: Sequence[Passage], *, lexicon: Lexicon
+) -> dict[str, float]:
+    """Smoothed inverse document frequency of each term, at least 1.
+
+    The lexicon counts words as written, a term is a stem: the question's own spelling is looked up
+    beside it. Where the lexicon knows neither, the passages at hand are counted.
+    """
+    spellings = _spellings(question)
+    size = max(lexicon.document_count, len(passages))
+    weights = {}
+    for term in terms:
+        known = max(
+            (lexicon.words.get(word, 0) for word in (term, *spellings.get(term, ()))), default=0
+        )
+        seen = sum(term in cut(passage.chunk.text).terms for passage in passages)
+        weights[term] = 1.0 + math.log((size + 1) / (max(known, min(seen, size)) + 1))
+    return weights
+
+
+def _spellings(question: str) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for word in language.words(question):
+        for term in language.terms(word)[:1] if not language.has_cjk(word) else ():
+            found[term] = (*found.get(term, ()), word, f"{word}s", word.removesuffix("s"))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What of the question the passages hold. Coverages are shares of the weighted terms."""
+
+    similarity: float | None
+    window_coverage: float
+    passage_coverage: float
+    together_coverage: float
+    rarest_absent: float
+    names_absent: float
+    numbers_absent: float
+    bigram_share: float
+    matched_terms: float
+    missing: tuple[str, ...]
+
+    def values(self) -> dict[str, float]:
+        """The numbers that a model reads.
+
+        ``either`` joins words and meaning so that one makes up for the other (1 minus the product
+        of what each leaves open), and more of either never lowers it.
+        """
+        similarity = max(self.similarity or 0.0, 0.0)
+        return {
+            "similarity": similarity,
+            "window_coverage": self.window_coverage,
+            "passage_coverage": self.passage_coverage,
+            "together_coverage": self.together_coverage,
+            "rarest_absent": self.rarest_absent,
+            "names_absent": self.names_absent,
+            "numbers_absent": self.numbers_absent,
+            "bigram_share": self.bigram_share,
+            "matched_terms": self.matched_terms,
+            "either": 1.0 - (1.0 - similarity) * (1.0 - self.passage_coverage),
+        }
+
+
+def around(passage: Passage) -> frozenset[str]:
+    """Terms of a passage with its title and headings counted."""
+    chunk = passage.chunk
+    return cut(chunk.text).terms | term_set(chunk.title) | term_set(chunk.context)
+
+
+def measure(
+    question: CutQuestion, passages: Sequence[Passage], weights: Mapping[str, float]
+) -> Features:
+    """The features of the first passages together; ``weights`` come from ``term_weights``."""
+    total = sum(weights[term] for term in question.terms) or 1.0
+    asked = frozenset(question.terms)
+
+    def coverage(found: frozenset[str]) -> float:
+        return sum(weights[term] for term in question.terms if term in found) / total
+
+    graded = passages[:GRADED_PASSAGES]
+    cuts = [cut(passage.chunk.text) for passage in graded]
+    windows = [window & asked for text in cuts for window in text.windows]
+    wholes = [around(passage) & asked for passage in graded]
+    best_window = max((coverage(window) for window in windows), default=0.0)
+    together = frozenset().union(*wholes[:_TOGETHER])
+    similarities = [p.similarity for p in graded if p.similarity is not None]
+    pairs = frozenset().union(*(text.bigrams for text in cuts))
+    numbers = frozenset().union(*(text.numbers for text in cuts))
+    rarest = max(question.terms, key=lambda term: weights[term], default=None)
+    return Features(
+        similarity=max(similarities, default=None),
+        window_coverage=best_window,
+        passage_coverage=max((coverage(whole) for whole in wholes), default=0.0),
+        together_coverage=coverage(together),
+        rarest_absent=float(rarest is not None and rarest not in together),
+        names_absent=_absent([name <= together for name in question.names]),
+        numbers_absent=_absent([number in numbers for number in sorted(question.numbers)]),
+        bigram_share=sum(pair in pairs for pair in question.bigrams)
+        / max(len(question.bigrams), 1),
+        matched_terms=min(max((len(w) for w in windows), default=0), _ENOUGH_TERMS)
+        / max(min(len(question.terms), _ENOUGH_TERMS), 2),
+        missing=tuple(term for term in question.terms if term not in together),
+    )
+
+
+def _absent(present: Sequence[bool]) -> float:
+    return 1.0 - sum(present) / len(present) if present else 0.0
+
+
+def written(question: str, missing: Iterable[str]) -> tuple[str, ...]:
+    """The missing terms as the question spells them, in its order; CJK pairs joined to runs."""
+    wanted = frozenset(missing)
+    found: list[str] = []
+    for word in _WRITTEN_WORD.findall(question):
+        if language.has_cjk(word):
+            found.extend(_missing_runs(word, wanted))
+        elif any(term in wanted for term in language.terms(word)):
+            found.append(word)
+    return tuple(dict.fromkeys(found))
+
+
+def _missing_runs(run: str, wanted: frozenset[str]) -> list[str]:
+    found: list[str] = []
+    end = -1
+    for start in range(len(run)):
+        pair = run[start : start + 2]
+        if language.fold(pair) not in wanted:
+            continue
+        if found and start < end:
+            found[-1] += pair[-1]
+        else:
+            found.append(pair)
+        end = start + 2
+    return found

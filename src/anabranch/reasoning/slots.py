@@ -1,0 +1,221 @@
+"""Two passages of the same kind that differ in one slot: what the slot holds in each; pure.
+
+"offices/berlin/leave.md" and "offices/boston/leave.md" are the same kind of document about two
+things. The slot is looked for in the path, the title, the headings, and last in sentences that
+are word for word alike but for a name and a value.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from anabranch import language
+from anabranch.reasoning import passages as features
+from anabranch.types import Chunk, Passage
+
+SlotKind = Literal["path", "title", "heading", "sentence"]
+
+_TOKEN = re.compile(r"[一-鿿]|[^\W_一-鿿]+(?:[.'’](?=\w)[^\W_一-鿿]+)*")
+_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,5}$")
+_NUMBER = re.compile(
+    r"\d+(?:[.,:]\d+)*|[一二三四五六七八九十百千两]+(?=[天日月年元周次小个倍名人])"
+    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fourteen|fifteen|twenty|thirty"
+    r"|forty|fifty|sixty|ninety|hundred)\b",
+    re.IGNORECASE,
+)
+_LONGEST_LABEL = 3
+_LONGEST_CJK_LABEL = 6
+# Two answers are of one kind if their words overlap this much; figures need less, since the same
+# fact about two things is often told in different words.
+_ALIKE_WITH_NUMBERS = 0.12
+_ALIKE = 0.25
+# Share of equal tokens from which two sentences are the same sentence about two things.
+_PARALLEL = 0.6
+# Folders that sort files rather than say what they are about.
+_SORTING = frozenset((
+    "docs", "doc", "document", "documents", "files", "file", "handbook", "intranet", "wiki",
+    "archive", "archived", "old", "new", "draft", "drafts", "copy", "final", "backup",
+    "current", "latest", "original", "tmp", "temp", "src", "data", "public", "private",
+    "shared", "en", "zh", "readme", "index", "part", "page", "chapter", "section",
+))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """The label of the slot in the first and in the second passage, and where it was found."""
+
+    kind: SlotKind
+    first: str
+    second: str
+
+
+def contrast(question: features.CutQuestion, first: Passage, second: Passage) -> Contrast | None:
+    """What the two differ in, if they are of one kind and give different values; else None."""
+    one, other = first.chunk, second.chunk
+    asked = frozenset(question.terms)
+    texts = [best_window(asked, chunk.text) for chunk in (one, other)]
+    found = _by_sentence(*texts)
+    for kind, labels in (
+        ("path", _by_path(one, other) if one.source != other.source else None),
+        ("title", one_difference(one.title, other.title)),
+        ("heading", one_difference(one.context, other.context)),
+    ):
+        if labels and _is_label(labels[0]) and _is_label(labels[1]):
+            if not _values_differ(texts[0], texts[1], labels=labels):
+                return None
+            return Contrast(kind, _shown(labels[0]), _shown(labels[1]))  # type: ignore[arg-type]
+    return Contrast("sentence", *found) if found else None
+
+
+def best_window(asked: frozenset[str], text: str) -> str:
+    """The sentence of ``text`` with most of the asked terms, with its neighbour if that adds any."""
+    sentences = features.cut(text).sentences
+    best: tuple[int, int, int] | None = None
+    for number, sentence in enumerate(sentences):
+        for last in sentences[number : number + 2]:
+            count = len((sentence.term_set | last.term_set) & asked)
+            # More terms first, then the shorter span: a neighbour must earn its place.
+            key = (-count, last.end - sentence.start, sentence.start)
+            if best is None or key < best:
+                best = key
+    return text[best[2] : best[2] + best[1]] if best else ""
+
+
+def is_mentioned(label: str, text: str) -> bool:
+    """Whether ``text`` has the label, or any content word of it."""
+    label_terms = features.term_set(label)
+    return language.fold(label) in language.fold(text) or bool(
+        label_terms & features.term_set(text)
+    )
+
+
+def one_difference(one: str, other: str) -> tuple[str, str] | None:
+    """What stands in each where the two differ, if that is one short span and the rest is shared."""
+    spans = [list(_TOKEN.finditer(text)) for text in (one, other)]
+    tokens = [[language.fold(match.group()) for match in matches] for matches in spans]
+    head = _shared(tokens[0], tokens[1])
+    tail = _shared(tokens[0][head:][::-1], tokens[1][head:][::-1])
+    labels = []
+    for text, matches in zip((one, other), spans, strict=True):
+        inner = matches[head : len(matches) - tail]
+        if not inner:
+            return None
+        label = text[inner[0].start() : inner[-1].end()]
+        limit = _LONGEST_CJK_LABEL if language.has_cjk(label) else _LONGEST_LABEL
+        if len(inner) > limit or "\n" in label:
+            return None
+        labels.append(label)
+    rest = tokens[0][:head] + tokens[0][len(tokens[0]) - tail :]
+    shared = [token for token in rest if not token.isdigit()]
+    enough = len(shared) >= (2 if any(map(language.has_cjk, shared)) else 1)
+    return (labels[0], labels[1]) if enough else None
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    count = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count
+
+
+def _by_path(one: Chunk, other: Chunk) -> tuple[str, str] | None:
+    parts = [re.split(r"[/\\]", _EXTENSION.sub("", chunk.source)) for chunk in (one, other)]
+    if len(parts[0]) != len(parts[1]):
+        return None
+    found: set[tuple[str, str]] = set()
+    for number, (left, right) in enumerate(zip(*parts, strict=True)):
+        if left == right:
+            continue
+        parent = parts[0][number - 1] if number else ""
+        labels = one_difference(left, right)
+        if labels is None and not _is_slot(left, right, parent, (one, other)):
+            return None
+        found.add(labels or (left, right))
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _is_slot(left: str, right: str, parent: str, chunks: tuple[Chunk, Chunk]) -> bool:
+    """Whether a path part that differs as a whole names a thing: a folder "offices" holds
+    offices; elsewhere the passages themselves must use the name."""
+    if parent.lower().endswith("s") and parent.lower() not in _SORTING:
+        return True
+    return all(
+        is_mentioned(label, f"{chunk.title}\n{chunk.context}\n{chunk.text}")
+        for label, chunk in zip((left, right), chunks, strict=True)
+    )
+
+
+def _is_label(label: str) -> bool:
+    """Whether a user would recognise the label: no running number, hash or sorting folder."""
+    bare = label.lower()
+    if label.count("(") != label.count(")"):
+        return False  # Half of a bracketed remark.
+    if bare in _SORTING or bare in language.ENGLISH_STOP_WORDS:
+        return False
+    if bare.isdigit():
+        return len(bare) == 4 and bare[:2] in ("19", "20")  # A year.
+    return not (len(bare) > 8 and any(c.isdigit() for c in bare) and any(c.isalpha() for c in bare))
+
+
+def _shown(label: str) -> str:
+    text = re.sub(r"[-_]+", " ", label).strip()
+    if not text.islower():
+        return text
+    return text.upper() if len(text) <= 2 else text.title()
+
+
+def _values_differ(one: str, other: str, *, labels: tuple[str, str]) -> bool:
+    """Whether two windows give different values for the same kind of fact."""
+    about = features.term_set(labels[0]) | features.term_set(labels[1])
+    terms = [frozenset(language.terms(text)) - about for text in (one, other)]
+    alike = len(terms[0] & terms[1]) / max(len(terms[0] | terms[1]), 1)
+    numbers = [
+        {n.lower() for n in _NUMBER.findall(_without(text, label))}
+        for text, label in zip((one, other), labels, strict=True)
+    ]
+    if numbers[0] and numbers[1]:
+        return numbers[0] != numbers[1] and alike >= _ALIKE_WITH_NUMBERS
+    if numbers[0] or numbers[1]:
+        return False
+    return alike >= _ALIKE and bool(terms[0] - terms[1]) and bool(terms[1] - terms[0])
+
+
+def _without(text: str, label: str) -> str:
+    return re.sub(re.escape(label), " ", text, flags=re.IGNORECASE)
+
+
+def _by_sentence(one: str, other: str) -> tuple[str, str] | None:
+    """The names in two windows that are alike but for a name and a number."""
+    spans = [list(_TOKEN.finditer(text)) for text in (one, other)]
+    tokens = [[match.group().lower() for match in matches] for matches in spans]
+    matcher = difflib.SequenceMatcher(None, tokens[0], tokens[1], autojunk=False)
+    if not all(tokens) or matcher.ratio() < _PARALLEL:
+        return None
+    names: set[tuple[str, str]] = set()
+    values = False
+    for tag, a_start, a_end, b_start, b_end in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        if tag != "replace":
+            return None
+        left = one[spans[0][a_start].start() : spans[0][a_end - 1].end()]
+        right = other[spans[1][b_start].start() : spans[1][b_end - 1].end()]
+        if _NUMBER.search(left) and _NUMBER.search(right):
+            values = True
+        elif _is_name(left) and _is_name(right):
+            names.add((left, right))
+        else:
+            return None
+    return next(iter(names)) if values and len(names) == 1 else None
+
+
+def _is_name(span: str) -> bool:
+    if language.has_cjk(span):
+        return 2 <= len(span) <= _LONGEST_CJK_LABEL
+    return span[:1].isupper() and len(span.split()) <= _LONGEST_LABEL

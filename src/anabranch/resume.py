@@ -1,0 +1,129 @@
+"""The snapshot that a run leaves when it ends with a question to the user, and its way back.
+
+It holds what a resumed run cannot find out again (question, route, counters, plan, scope), never
+documents, and a signature by a key kept with the knowledge base: whoever carries it between the
+two turns (a session, a file, a chat message) can neither read more from it nor widen its scope.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from anabranch.errors import SnapshotError
+from anabranch.types import RESUME_SCHEMA, Scope
+
+MAX_REPLY_CHARACTERS = 2_000
+MAX_PROMPT_CHARACTERS = 4_000
+# A path can be this long on the systems in use.
+MAX_NAME_CHARACTERS = 4_096
+_Name = Annotated[str, Field(max_length=MAX_NAME_CHARACTERS)]
+
+
+class SnapshotScope(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    collections: tuple[_Name, ...] | None = None
+    sources: tuple[_Name, ...] | None = None
+
+    def to_scope(self) -> Scope:
+        return Scope(self.collections, self.sources)
+
+
+class Snapshot(BaseModel):
+    """A validated snapshot. ``replies`` are the answers given so far, oldest first."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    schema_: Literal["anabranch.resume/1"] = Field(RESUME_SCHEMA, alias="schema")
+    id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+    question: Annotated[str, Field(min_length=1, max_length=100_000)]
+    replies: tuple[_Name, ...] = ()
+    route: Literal["clarify", "scope_select"]
+    status: Literal["needs_clarification", "needs_scope_selection"]
+    prompt: Annotated[str, Field(max_length=MAX_PROMPT_CHARACTERS)]
+    options: tuple[_Name, ...] = ()
+    rewrite_count: Annotated[int, Field(ge=0, le=10)] = 0
+    asked: Annotated[int, Field(ge=1, le=100)] = 1
+    complexity: Literal["simple", "complex"] = "simple"
+    complexity_reason: _Name = ""
+    plan: tuple[_Name, ...] = ()
+    scope: SnapshotScope = SnapshotScope()
+    index_fingerprint: Annotated[str, Field(max_length=200)]
+    settings_fingerprint: Annotated[str, Field(max_length=200)]
+
+    def refined_question(self) -> str:
+        """The question with every reply behind it; what is searched and graded."""
+        return join_question(self.question, self.replies)
+
+
+def join_question(question: str, replies: Sequence[str]) -> str:
+    return " ".join((question.strip(), *(reply.strip() for reply in replies)))
+
+
+def clarification_id(question: str, replies: Sequence[str], prompt: str) -> str:
+    """The same question at the same point has the same id, in every process."""
+    parts = json.dumps([question, list(replies), prompt], ensure_ascii=False)
+    return hashlib.blake2b(parts.encode(), digest_size=8).hexdigest()
+
+
+def sign(snapshot: Snapshot, key: bytes) -> dict[str, Any]:
+    """The snapshot as JSON values with its signature (HMAC-SHA256 over canonical JSON)."""
+    plain = snapshot.model_dump(mode="json", by_alias=True)
+    return {**plain, "signature": _signature(plain, key)}
+
+
+def _signature(plain: Mapping[str, Any], key: bytes) -> str:
+    canonical = json.dumps(plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hmac.new(key, canonical.encode(), hashlib.sha256).hexdigest()
+
+
+def validate(snapshot: Mapping[str, Any] | None, reply: str, key: bytes) -> Snapshot:
+    """The snapshot with ``reply`` added, proven to be of this knowledge base and unchanged.
+
+    Raises SnapshotError saying what is wrong and what to do.
+    """
+    if not snapshot:
+        raise SnapshotError(
+            "There is no open question to reply to: the run did not end with one. Ask first."
+        )
+    if not isinstance(snapshot, Mapping):
+        raise SnapshotError(
+            f"This is not a resume snapshot but a {type(snapshot).__name__}. Give the outcome's "
+            "`resume` value."
+        )
+    if not reply.strip():
+        raise SnapshotError("The reply is blank. Answer the question, or ask a new one.")
+    if len(reply) > MAX_REPLY_CHARACTERS:
+        raise SnapshotError(
+            f"The reply has {len(reply)} characters; at most {MAX_REPLY_CHARACTERS} are read."
+        )
+    plain = {name: value for name, value in dict(snapshot).items() if name != "signature"}
+    if plain.get("schema") != RESUME_SCHEMA:
+        raise SnapshotError(
+            f"This is not a resume snapshot: its schema is {plain.get('schema')!r}, "
+            f"not {RESUME_SCHEMA!r}. Give the outcome's `resume` value."
+        )
+    try:
+        known = Snapshot.model_validate(plain)
+    except ValidationError as error:
+        field = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise SnapshotError(
+            f"The snapshot is damaged: field {field!r} {error.errors()[0]['msg'].lower()}. "
+            "Ask the question again."
+        ) from None
+    signature = snapshot.get("signature")
+    if not isinstance(signature, str) or not hmac.compare_digest(
+        signature.encode("utf-8", "replace"),
+        _signature(known.model_dump(mode="json", by_alias=True), key).encode(),
+    ):
+        raise SnapshotError(
+            "The snapshot was changed, or was made by another knowledge base: its signature does "
+            "not fit. Ask the question again."
+        )
+    return known.model_copy(update={"replies": (*known.replies, reply.strip())})

@@ -1,0 +1,124 @@
+"""Settings: the only reader of the environment (prefix ``ANABRANCH_``) and of a configuration file.
+
+The file is ``anabranch.toml`` in the current folder, or the one that ``ANABRANCH_CONFIG`` names.
+Arguments win over the environment, the environment over the file.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from anabranch.errors import ConfigurationError
+from anabranch.types import Effort
+
+
+class Settings(BaseSettings):
+    """What can be set. Each field is ``ANABRANCH_`` + its name in capitals."""
+
+    model_config = SettingsConfigDict(env_prefix="ANABRANCH_", extra="forbid", frozen=True)
+
+    kb: Path = Field(Path(".anabranch"), description="Folder of the knowledge base.")
+    effort: Effort = Field("standard", description="minimal, standard or thorough.")
+    top_k: int = Field(8, ge=1, le=100, description="Evidence items in an outcome.")
+    variants: int | None = Field(
+        None, ge=0, le=16, description="Queries besides the original; by effort when not set."
+    )
+    timeout: float = Field(30.0, gt=0, description="Seconds a request may take.")
+    query_timeout: float = Field(10.0, gt=0, description="Seconds one leg of a query may take.")
+    answer_timeout: float = Field(60.0, gt=0, description="Seconds writing the answer may take.")
+    branch_timeout: float = Field(15.0, gt=0, description="Seconds a sub-question may take.")
+    context_tokens: int = Field(
+        3_000, ge=100, description="Size of the evidence handed to an answer, in estimated tokens."
+    )
+    dense_weight: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Share of the dense leg in the fusion; text search has the rest.",
+    )
+    variant_weight: float = Field(
+        0.3, ge=0, le=1, description="Weight of a variant beside the original question's 1."
+    )
+    max_asks: int = Field(2, ge=0, le=5, description="Times in a row the user may be asked back.")
+    max_question_characters: int = Field(
+        4_000, ge=1, description="Longest question that is accepted."
+    )
+    max_file_mb: float = Field(200.0, gt=0, description="Largest file that is read, in MB.")
+    read_timeout: float = Field(120.0, gt=0, description="Seconds one file may take to read.")
+    threads: int = Field(0, ge=0, description="Threads that embed; 0: one for each core.")
+    pdf_passwords: tuple[str, ...] = Field(
+        (), repr=False, description="Passwords to try on encrypted PDF files."
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        file = Path(os.environ.get("ANABRANCH_CONFIG", "anabranch.toml"))
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, file)
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """The settings in force; ``overrides`` that are None are as if not given.
+
+    Raises ConfigurationError naming each field that is wrong and the value it has.
+    """
+    named = os.environ.get("ANABRANCH_CONFIG")
+    if named and not Path(named).is_file():
+        raise ConfigurationError(f"ANABRANCH_CONFIG names {named!r}, which is not a file.")
+    try:
+        return Settings(**{key: value for key, value in overrides.items() if value is not None})
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(map(str, item['loc']))} = {_shown(item)}: {item['msg']}"
+            for item in error.errors()
+        )
+        raise ConfigurationError(
+            f"A setting does not fit: {problems}. Settings come from ANABRANCH_* variables and "
+            "anabranch.toml; docs/settings.md lists them."
+        ) from None
+    except ValueError as error:  # a TOML file that does not parse
+        raise ConfigurationError(f"The configuration file cannot be read: {error}") from None
+
+
+def _shown(item: Any) -> str:
+    return "(hidden)" if item["loc"][:1] == ("pdf_passwords",) else repr(item["input"])
+
+
+def setting_origins(**overrides: Any) -> dict[str, str]:
+    """Where the value of each setting comes from: argument, environment, file or default.
+
+    For settings that ``load_settings(**overrides)`` accepts.
+    """
+    environment = {name.upper() for name in os.environ}
+    in_file = _file_settings()
+
+    def origin(name: str) -> str:
+        if overrides.get(name) is not None:
+            return "argument"
+        if f"ANABRANCH_{name.upper()}" in environment:
+            return "environment"
+        return "file" if name in in_file else "default"
+
+    return {name: origin(name) for name in Settings.model_fields}
+
+
+def _file_settings() -> set[str]:
+    file = Path(os.environ.get("ANABRANCH_CONFIG", "anabranch.toml"))
+    return set(tomllib.loads(file.read_text(encoding="utf-8"))) if file.is_file() else set()

@@ -1,0 +1,151 @@
+"""The local answerer: the deciding sentences, each cited, each quote verbatim."""
+
+from __future__ import annotations
+
+import re
+
+from anabranch.reasoning.answering import LocalAnswerer
+from anabranch.types import Answer, Evidence, SubQuestion
+
+
+def evidence(
+    number: int, text: str, *, title: str = "", context: str = "", relevance: float = 0.8
+) -> Evidence:
+    return Evidence(
+        id=f"e{number}", chunk_id=f"c{number}", chunk_index=0, collection="default",
+        source_id=f"s{number}", text=text, source=f"{number}.md", title=title, page=None, start=0,
+        end=len(text), level=3, score=1.0, relevance=relevance, context=context,
+    )  # fmt: skip
+
+
+async def answer(question: str, *items: Evidence, parts: tuple[str, ...] = ()) -> Answer:
+    sub_questions = tuple(SubQuestion(f"s{i}", part) for i, part in enumerate(parts, 1))
+    made = await LocalAnswerer().answer(question, items, sub_questions=sub_questions)
+    texts = {one.id: one.text for one in items}
+    for citation in made.citations:
+        assert citation.quote in texts[citation.evidence]
+        assert f"[{citation.marker}]" in made.text
+    return made
+
+
+LEAVE = (
+    "The company was founded in 1987. It has offices in four cities. Employees receive 30 days of "
+    "annual leave each year. The cafeteria opens at eight. Dogs are welcome on Fridays. "
+    "Parking is free for visitors. The garden is open in summer."
+)
+
+
+async def test_no_evidence_is_no_answer() -> None:
+    assert await answer("Why?") == Answer("", "extractive")
+
+
+async def test_the_deciding_sentence_is_quoted_with_its_marker() -> None:
+    made = await answer("How many days of annual leave do employees receive?", evidence(3, LEAVE))
+    assert "Employees receive 30 days of annual leave each year. [3]" in made.text
+    assert made.mode == "extractive"
+
+
+async def test_an_answer_stays_short_and_in_reading_order() -> None:
+    made = await answer(
+        "When was the company founded and where are offices?", evidence(1, LEAVE * 4)
+    )
+    assert len(made.citations) <= 4
+    assert len(re.sub(r" \[\d+\]", "", made.text)) <= 600
+    assert made.text.startswith("The company was founded in 1987. [1]")
+
+
+async def test_every_sentence_is_followed_by_its_marker() -> None:
+    made = await answer(
+        "annual leave of employees", evidence(1, LEAVE), evidence(2, "Leave is paid.")
+    )
+    assert len(re.findall(r"\[\d\]", made.text)) == len(made.citations)
+
+
+async def test_the_same_sentence_in_two_documents_is_said_once() -> None:
+    text = "Employees receive 30 days of annual leave."
+    made = await answer("How much annual leave?", evidence(1, text), evidence(2, text))
+    assert made.text.count("30 days") == 1
+
+
+async def test_markdown_marks_are_not_shown_but_stay_in_the_quote() -> None:
+    made = await answer(
+        "What is the limit?", evidence(1, "# Limits\n\n- The limit is **120** euros.")
+    )
+    assert "- " not in made.text
+    assert "The limit is 120 euros. [1]" in made.text
+    assert any(citation.quote == "- The limit is **120** euros." for citation in made.citations)
+
+
+async def test_a_table_row_carries_its_column_names() -> None:
+    row = "| Basic | 10 GB | 5 euros |"
+    made = await answer(
+        "How much storage has the Basic plan?",
+        evidence(1, f"{row}\n| Pro | 100 GB | 20 euros |", context="Plans\nPlan | Storage | Price"),
+    )
+    assert "Plan: Basic; Storage: 10 GB; Price: 5 euros [1]" in made.text
+    assert made.citations[0].quote == row
+
+
+async def test_a_table_that_begins_in_the_passage_gives_its_own_column_names() -> None:
+    table = "| Plan | Storage |\n|---|---|\n| Basic | 10 GB |\n| Pro | 100 GB |"
+    made = await answer("How much storage has the Pro plan?", evidence(1, table))
+    assert "Plan: Pro; Storage: 100 GB [1]" in made.text
+
+
+async def test_a_list_is_given_whole() -> None:
+    text = "To apply for leave you need:\n- a signed form\n- approval of your manager\n- two weeks"
+    made = await answer("What do you need to apply for leave?", evidence(1, text))
+    assert "a signed form [1]" in made.text
+    assert "approval of your manager [1]" in made.text
+    assert "two weeks [1]" in made.text
+
+
+async def test_a_heading_alone_is_no_answer() -> None:
+    text = "Annual leave policy\n\nEveryone has 30 days, which expire in March."
+    made = await answer("What is the annual leave policy?", evidence(1, text))
+    assert "30 days" in made.text
+
+
+async def test_yes_or_no_starts_with_the_deciding_sentence() -> None:
+    first = evidence(1, "Offices have rules. The rules are printed.", relevance=0.5)
+    second = evidence(2, "Dogs are allowed in the office on Fridays.")
+    made = await answer("Are dogs allowed in the office?", first, second)
+    assert made.text.startswith("Dogs are allowed in the office on Fridays. [2]")
+
+
+async def test_each_sub_question_has_its_own_line() -> None:
+    made = await answer(
+        "How does leave differ between Berlin and Boston?",
+        evidence(1, "Employees in Berlin receive 30 days of annual leave."),
+        evidence(2, "Employees in Boston receive 20 days of annual leave."),
+        parts=("How much annual leave in Berlin?", "How much annual leave in Boston?"),
+    )
+    lines = made.text.split("\n")
+    assert lines == [
+        "Berlin: Employees in Berlin receive 30 days of annual leave. [1]",
+        "Boston: Employees in Boston receive 20 days of annual leave. [2]",
+    ]
+
+
+async def test_a_sub_question_without_evidence_borrows_none() -> None:
+    made = await answer(
+        "How does leave differ between Berlin and Munich?",
+        evidence(1, "Employees in Berlin receive 30 days of annual leave."),
+        parts=("How much annual leave in Berlin?", "How much annual leave in Munich?"),
+    )
+    assert "Munich" not in made.text
+    assert made.text.count("[1]") == 1
+
+
+async def test_chinese_sentences_are_quoted() -> None:
+    text = "公司成立于1987年。办公室有四个。员工每年享有30天年假。食堂八点开门。欢迎带狗。"
+    made = await answer("员工每年有多少天年假？", evidence(1, text))
+    assert "员工每年享有30天年假。 [1]" in made.text
+    assert len(made.citations) <= 4
+
+
+async def test_a_sentence_longer_than_an_answer_is_cut_at_a_word() -> None:
+    text = "The warranty of the device " + "and of every single part of it " * 40 + "ends."
+    made = await answer("What about the warranty of the device?", evidence(1, text))
+    assert made.citations
+    assert len(made.text) <= 610

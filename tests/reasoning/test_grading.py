@@ -1,0 +1,239 @@
+"""The local grader: what it takes for evidence, when it asks back, and when it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from anabranch import language
+from anabranch.lexicon import Lexicon
+from anabranch.reasoning.grading import LocalGrader, load_models
+from anabranch.types import Chunk, EvidenceGrade, Passage, Turn
+
+
+def passage(
+    source: str, text: str, *, title: str = "", context: str = "", similarity: float | None = 0.6
+) -> Passage:
+    chunk = Chunk(
+        chunk_id=source + text[:8], source_id=source, collection="default", source=source,
+        title=title, text=text, start=0, end=len(text), chunk_index=0, level=3, content_hash="",
+        context=context,
+    )  # fmt: skip
+    return Passage(chunk=chunk, score=1.0, similarity=similarity)
+
+
+def lexicon_of(*texts: str) -> Lexicon:
+    counts: dict[str, int] = {}
+    for text in texts:
+        for word in set(language.words(text)):
+            counts[word] = counts.get(word, 0) + 1
+    return Lexicon(document_count=max(len(texts), 20), words=counts)
+
+
+async def grade(
+    question: str, passages: Sequence[Passage], *, history: Sequence[Turn] = ()
+) -> EvidenceGrade:
+    lexicon = lexicon_of(*(p.chunk.text for p in passages))
+    return await LocalGrader().grade(question, passages, history=history, lexicon=lexicon)
+
+
+BERLIN = passage(
+    "offices/berlin/leave.md", "Employees in Berlin receive 30 days of annual leave each year."
+)
+BOSTON = passage(
+    "offices/boston/leave.md", "Employees in Boston receive 20 days of annual leave each year."
+)
+HOTELS = passage(
+    "handbook/expenses.md",
+    "Hotel costs are reimbursed up to 120 euros per night.",
+    similarity=0.2,
+)
+
+
+async def test_no_passages_are_no_knowledge() -> None:
+    grade_ = await grade("How long is the warranty?", [])
+    assert (grade_.relevance, grade_.answerability, grade_.route) == (
+        "none", "none", "no_knowledge"
+    )  # fmt: skip
+
+
+async def test_covered_and_close_is_answered() -> None:
+    close = passage("a.md", "Annual leave is 30 days for every employee.", similarity=0.8)
+    graded = await grade("How many days of annual leave does an employee get?", [close, HOTELS])
+    assert graded.route == "answer"
+    assert graded.answerability == "sufficient"
+    assert graded.missing_slots == ()
+
+
+async def test_off_topic_is_no_knowledge_and_names_what_is_missing() -> None:
+    far = passage("a.md", "Annual leave is 30 days for every employee.", similarity=0.05)
+    graded = await grade("What is the boiling point of nitrogen?", [far])
+    assert graded.route == "no_knowledge"
+    assert "nitrogen" in graded.missing_slots
+    assert graded.confidence < 0.2
+
+
+async def test_a_passage_in_other_words_counts_by_its_meaning() -> None:
+    text = "New mothers and fathers may stay at home for 14 weeks after the birth of a child."
+    question = "How long can a dad be off work when his baby arrives?"
+    near = await grade(question, [passage("a.md", text, similarity=0.75)])
+    far = await grade(question, [passage("a.md", text, similarity=0.05)])
+    assert near.answerability != "none"
+    assert far.answerability == "none"
+
+
+async def test_words_still_count_without_cosines() -> None:
+    question = "How many days of annual leave do employees in Berlin receive?"
+    matching = await grade(question, [passage("b.md", BERLIN.chunk.text, similarity=None)])
+    other = await grade(question, [passage("h.md", HOTELS.chunk.text, similarity=None)])
+    assert matching.confidence > 0.5 > other.confidence
+    assert other.route == "no_knowledge"
+
+
+async def test_a_name_that_no_passage_has_is_partial() -> None:
+    graded = await grade(
+        "How many days of annual leave do employees in Munich receive?",
+        [passage("b.md", BERLIN.chunk.text, similarity=0.8)],
+    )
+    assert graded.answerability == "partial"
+    assert graded.route == "rewrite"
+    assert "Munich" in graded.missing_slots
+
+
+async def test_passage_relevance_follows_the_passages() -> None:
+    graded = await grade("What do hotel costs per night come to?", [BERLIN, HOTELS])
+    assert len(graded.passage_relevance) == 2
+    assert all(0.0 <= value <= 1.0 for value in graded.passage_relevance)
+    ranked = await grade("How many days of annual leave in Berlin?", [HOTELS, BERLIN])
+    assert ranked.passage_relevance[1] > ranked.passage_relevance[0]
+
+
+async def test_chinese_is_graded_by_words_whatever_the_cosine_says() -> None:
+    text = "柏林办公室员工每年享有30天年假。未使用的年假三月到期。"
+    answered = await grade("柏林办公室的员工有多少天年假？", [passage("a", text, similarity=0.1)])
+    foreign = await grade("法国的首都是哪里？", [passage("a", text, similarity=0.9)])
+    assert answered.route == "answer"
+    assert foreign.route == "no_knowledge"
+    assert foreign.missing_slots
+
+
+async def test_grading_twice_gives_the_same() -> None:
+    question = "How many days of annual leave do employees get?"
+    assert await grade(question, [BERLIN, BOSTON]) == await grade(question, [BERLIN, BOSTON])
+
+
+@pytest.mark.parametrize("name", ["dense", "lexical", "cjk"])
+def test_more_coverage_never_lowers_confidence(name: str) -> None:
+    model = load_models()[name]  # type: ignore[index]
+    assert 0 < model.weak < model.sufficient < 1
+    for feature, coefficient in zip(model.names, model.coefficients, strict=True):
+        assert coefficient <= 0 if feature.endswith("_absent") else coefficient >= 0
+
+
+# ------------------------------------------------------------------------------------ asking back
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How much does it cost?", "When was it built?", "What does that mean?", "Where was he born?",
+     "How do I get there?", "它多少钱？", "那个什么时候到期？", "谁发明了它？"],
+)  # fmt: skip
+async def test_a_reference_to_nothing_is_asked_about(question: str) -> None:
+    graded = await grade(question, [HOTELS])
+    assert (graded.ambiguity, graded.route) == ("missing_slot", "clarify")
+    assert graded.missing_slots[0] in graded.hitl_prompt
+    assert language.has_cjk(graded.hitl_prompt) == language.has_cjk(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["If an employee resigns, when does it take effect?", "Is it possible to work from home?",
+     "How long does it take to get a passport?", "What does Einstein say about it?",
+     "Where do they grow hops in the mountains?", "Is there a limit that applies to hotels?",
+     "这份合同的期限是多久？", "公司的总部在哪里？它有多少员工？", "其他费用怎么报销？"],
+)  # fmt: skip
+async def test_a_reference_that_may_be_explained_is_not_asked_about(question: str) -> None:
+    graded = await grade(question, [HOTELS])
+    assert graded.ambiguity == "none"
+
+
+async def test_an_earlier_turn_explains_the_reference() -> None:
+    history = (Turn("user", "Tell me about the Orion."),)
+    assert (await grade("How much does it cost?", [HOTELS], history=history)).ambiguity == "none"
+
+
+async def test_documents_that_differ_in_one_folder_are_offered_in_order_of_rank() -> None:
+    graded = await grade("How many days of annual leave do employees get?", [BOSTON, BERLIN])
+    assert (graded.ambiguity, graded.route) == ("multiple_candidates", "scope_select")
+    assert graded.hitl_options == ("Boston", "Berlin")
+    assert graded.hitl_prompt == "Which do you mean: Boston or Berlin?"
+
+
+async def test_titles_headings_and_parallel_sentences_name_the_options() -> None:
+    months = {"Orion": 24, "Lyra": 12}
+    text = "The warranty lasts {} months from the date of purchase."
+    by_title = [
+        passage(f"{i}.md", text.format(m), title=f"Warranty – {n}")
+        for i, (n, m) in enumerate(months.items())
+    ]
+    by_heading = [
+        passage("all.md", text.format(m), context=f"Products > Warranty of {n}")
+        for n, m in months.items()
+    ]
+    by_sentence = [
+        passage(f"{i}.md", f"The {n} is covered by a warranty of {m} months from purchase.")
+        for i, (n, m) in enumerate(months.items())
+    ]
+    for passages in (by_title, by_heading, by_sentence):
+        graded = await grade("How long is the warranty?", passages)
+        assert graded.hitl_options == ("Orion", "Lyra"), passages
+
+
+async def test_chinese_documents_of_one_kind_are_offered() -> None:
+    graded = await grade(
+        "员工每年有多少天年假？",
+        [
+            passage("办公室/柏林/休假.md", "柏林办公室员工每年享有30天年假。"),
+            passage("办公室/上海/休假.md", "上海办公室员工每年享有15天年假。"),
+        ],
+    )
+    assert graded.route == "scope_select"
+    assert graded.hitl_options == ("柏林", "上海")
+    assert "柏林还是上海" in graded.hitl_prompt
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many days of annual leave do employees in Berlin get?",
+        "How does annual leave differ between the offices?",
+        "What annual leave do employees get in each office?",
+        "Which office has 30 days of annual leave?",
+        "Where do employees get the most annual leave?",
+        "How many days of annual leave do employees in Munich get?",
+    ],
+)
+async def test_a_question_that_says_which_or_wants_all_is_not_asked_back(question: str) -> None:
+    assert (await grade(question, [BERLIN, BOSTON])).ambiguity == "none"
+
+
+async def test_equal_values_are_no_reason_to_ask() -> None:
+    same = passage(
+        "offices/boston/leave.md", "Employees in Boston receive 30 days of annual leave each year."
+    )
+    graded = await grade("How many days of annual leave do employees get?", [BERLIN, same])
+    assert graded.ambiguity == "none"
+
+
+async def test_unrelated_documents_side_by_side_are_no_candidates() -> None:
+    travel = passage("handbook/travel.md", "Trips longer than 3 days need approval.")
+    graded = await grade("How many days of annual leave do employees get?", [BERLIN, travel])
+    assert graded.ambiguity == "none"
+
+
+async def test_a_label_in_the_last_turn_settles_the_choice() -> None:
+    history = (Turn("user", "I work in Berlin."), Turn("assistant", "Noted."))
+    question = "How many days of annual leave do employees get?"
+    graded = await grade(question, [BERLIN, BOSTON], history=history)
+    assert graded.ambiguity == "none"
