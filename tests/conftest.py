@@ -69,6 +69,7 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(folder)
     return folder
 
+
 # The same examples in every run, and no clock in a test: a busy machine is not a failure.
 hypothesis_settings.register_profile("deterministic", deadline=None, derandomize=True)
 hypothesis_settings.load_profile("deterministic")

@@ -19,7 +19,16 @@ import numpy as np
 
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.lexicon import Lexicon
-from anabranch.ports import Budgets, IndexedDocument, Parts, RequestContext, Vectors
+from anabranch.ports import (
+    Budgets,
+    IndexedDocument,
+    Parts,
+    PassageText,
+    PassageVectors,
+    RequestContext,
+    Vectors,
+    Windows,
+)
 from anabranch.settings import Settings
 from anabranch.trace import RunEvent
 from anabranch.types import (
@@ -153,8 +162,9 @@ class FakeEmbedder(Script):
         self.texts.extend(texts)
         return np.array([[first + i, 1.0] for i in range(len(texts))], dtype=np.float32)
 
-    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        return await self.embed_queries(texts)
+    async def embed_passages(self, passages: Sequence[PassageText]) -> list[PassageVectors]:
+        vectors = await self.embed_queries([passage.text for passage in passages])
+        return [PassageVectors(vector, np.zeros((0, 2), dtype=np.int8)) for vector in vectors]
 
     async def close(self) -> None: ...
 
@@ -203,6 +213,10 @@ class FakeStore(Script):
         self.scopes.append(scope)
         parents = await self.play(self.parents)
         return {name: parents[name] for name in chunk_ids if name in parents}
+
+    async def windows(self, chunk_ids: Sequence[str], scope: Scope) -> dict[str, Windows]:
+        self.scopes.append(scope)
+        return {}
 
     async def lexicon(self, scope: Scope) -> Lexicon:
         self.scopes.append(scope)

@@ -147,7 +147,8 @@ async def test_the_scope_is_part_of_every_search() -> None:
     scope = Scope(collections=("handbook",), principals=("ann",))
     await search(world, *VARIANTS, scope=scope)
     assert set(world.store.scopes) == {scope}
-    assert len(world.store.scopes) == 5
+    # three text legs, one dense call, the windows, the parents
+    assert len(world.store.scopes) == 6
 
 
 # ------------------------------------------------------------------------------------- fan-in

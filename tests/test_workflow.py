@@ -429,6 +429,15 @@ async def test_words_of_a_model_longer_than_a_snapshot_holds_break_nothing() -> 
     assert validate(outcome.resume, "Berlin", KEY).asked == 1
 
 
+async def test_a_reply_is_searched_in_an_index_that_changed_and_the_outcome_says_so() -> None:
+    world = World()
+    first = await asked_back(world)
+    same = await reply(world, first, "Berlin")
+    changed = await reply(world, first, "Berlin", index_fingerprint="version-2")
+    assert (same.failures, changed.status) == ((), "answerable")
+    assert [failure.where for failure in changed.failures] == ["resume"]
+
+
 async def test_a_reply_that_cannot_be_searched_is_failed() -> None:
     world = World()
     first = await asked_back(world)

@@ -76,6 +76,7 @@ def _evidence(passage: Passage, number: int, relevance: Mapping[str, float]) -> 
         found_by=passage.found_by,
         provenance=passage.provenance,
         context=chunk.context,
+        windows=passage.windows,
     )
 
 

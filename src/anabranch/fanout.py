@@ -20,10 +20,12 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from anabranch.fusion import deduplicate, fuse_legs, fuse_queries, identified, to_passages
+from anabranch.language import window_spans
 from anabranch.merging import drop_contained, merge_to_parents, parents_to_fetch
-from anabranch.ports import RequestContext, Reranker, Vectors
+from anabranch.ports import RequestContext, Reranker, Vectors, Windows
 from anabranch.trace import Trace
 from anabranch.types import (
+    Chunk,
     Failure,
     Hit,
     LegName,
@@ -34,6 +36,7 @@ from anabranch.types import (
     QueryResult,
     Retrieval,
     Variant,
+    WindowScore,
 )
 
 Result = TypeVar("Result")
@@ -202,7 +205,7 @@ async def retrieve(
     with trace.step(
         "merge", "fuse and merge", id=f"{parent}.merge", parent=parent, group=question.group
     ) as step:
-        retrieval = await fan_in(results, context)
+        retrieval = await fan_in(results, context, question=question.text)
         step.detail.update(
             lists=sum(bool(leg.hits) for result in results for leg in result.legs),
             passages=len(retrieval.passages),
@@ -255,7 +258,9 @@ async def _run(
     return results
 
 
-async def fan_in(results: Sequence[QueryResult], context: RequestContext) -> Retrieval:
+async def fan_in(
+    results: Sequence[QueryResult], context: RequestContext, *, question: str
+) -> Retrieval:
     """Results of queries as one list of passages: fused, each text once, merged to parents."""
     budgets = context.budgets
     rankings = {
@@ -268,8 +273,51 @@ async def fan_in(results: Sequence[QueryResult], context: RequestContext) -> Ret
     passages = deduplicate(to_passages(combined, results, rankings, similar_to=asked))
     # Merging looks at what may become evidence; the tail is kept only as a ranking.
     window = 3 * budgets.top_k
-    merged, failures = await _merge(passages[:window], context)
-    return Retrieval((*merged, *passages[window:]), tuple(results), rankings, failures)
+    head, failures = await _compare_windows(question, passages[:window], context)
+    merged, more = await _merge(head, context)
+    return Retrieval((*merged, *passages[window:]), tuple(results), rankings, (*failures, *more))
+
+
+async def _compare_windows(
+    question: str, passages: list[Passage], context: RequestContext
+) -> tuple[list[Passage], tuple[Failure, ...]]:
+    """Passages with the cosine of each of their windows with the question, where it can be had."""
+    if not any(passage.similarity is not None for passage in passages):
+        return passages, ()  # no dense leg: the question has no vector to compare with
+    found = await attempt(
+        "windows",
+        _window_scores(question, passages, context),
+        context.remaining(context.budgets.query_timeout, share=SHARE_OF_A_LEG),
+    )
+    if isinstance(found, Failure):
+        return passages, (found,)
+    scored = (
+        replace(passage, windows=found.get(passage.chunk.chunk_id, ())) for passage in passages
+    )
+    return list(scored), ()
+
+
+async def _window_scores(
+    question: str, passages: Sequence[Passage], context: RequestContext
+) -> dict[str, tuple[WindowScore, ...]]:
+    chunks = {passage.chunk.chunk_id: passage.chunk for passage in passages}
+    stored = await context.parts.store.windows(list(chunks), context.scope)
+    # The search has embedded this text already; the embedder remembers it.
+    vector = (await context.parts.embedder.embed_queries([question]))[0]
+    return {name: _scored(chunks[name], windows, vector) for name, windows in stored.items()}
+
+
+def _scored(chunk: Chunk, windows: Windows, vector: Vectors) -> tuple[WindowScore, ...]:
+    spans = window_spans(chunk.text)
+    if len(spans) != len(windows):  # cut by other rules than today's: not comparable
+        return ()
+    directions = windows.astype(np.float32)
+    lengths = np.linalg.norm(directions, axis=1)
+    cosines = (directions @ vector) / np.where(lengths > 0, lengths, 1.0)
+    return tuple(
+        WindowScore(chunk.start + start, chunk.start + end, float(cosine))
+        for (start, end), cosine in zip(spans, cosines, strict=True)
+    )
 
 
 async def _merge(

@@ -16,10 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from anabranch.chunking import chunk
 from anabranch.errors import ReadingError
 from anabranch.lexicon import mine
-from anabranch.ports import Embedder, IndexedDocument, Store
+from anabranch.ports import Embedder, IndexedDocument, PassageText, Store
 from anabranch.types import (
     EMPTY,
     AddReport,
@@ -228,8 +230,8 @@ class Ingestion:
         leaves = [item for item in chunks if item.level == 3]
         self._tell(file.source, "embedding")
         # The context (title, headings, column names) is part of what a passage means.
-        vectors = await self._embedder.embed_passages(
-            [f"{leaf.context}\n{leaf.text}" if leaf.context else leaf.text for leaf in leaves]
+        embedded = await self._embedder.embed_passages(
+            [PassageText(leaf.text, leaf.context) for leaf in leaves]
         )
         searchable = "\n".join(dict.fromkeys(leaf.context for leaf in leaves))
         record = SourceRecord(
@@ -250,7 +252,16 @@ class Ingestion:
         lexicon = await asyncio.to_thread(mine, f"{searchable}\n{document.text}")
         status: FileStatus = "updated" if earlier is not None else "added"
         report = FileReport(file.source, status, pages=record.page_count, chunks=len(leaves))
-        return _Prepared(report, IndexedDocument(record, document, chunks, vectors, lexicon))
+        vectors = np.array([item.passage for item in embedded], dtype=np.float32)
+        indexed = IndexedDocument(
+            record=record,
+            document=document,
+            chunks=chunks,
+            vectors=vectors.reshape(len(leaves), self._embedder.dimensions),
+            lexicon=lexicon,
+            windows=tuple(item.windows for item in embedded),
+        )
+        return _Prepared(report, indexed)
 
     async def _commit(self, batch: Sequence[_Prepared]) -> None:
         documents = [item.document for item in batch if item.document is not None]

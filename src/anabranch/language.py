@@ -430,3 +430,28 @@ def _line_continues(text: str, start: int, newline: int, after: int) -> bool:
         or following.isdigit()
         or (has_cjk(following) and has_cjk(text[newline - 1 : newline]))
     )
+
+
+# A table row or list item is a sentence, so a leaf can have dozens; more windows than this would
+# cost more to keep than they tell apart.
+MOST_WINDOWS = 12
+
+
+def window_spans(text: str) -> list[tuple[int, int]]:
+    """Spans of neighbouring sentences, two at a time, each sentence in two of them.
+
+    What a question is compared with: a whole passage says too many things at once. A text of one
+    sentence is one window; where there would be more than ``MOST_WINDOWS``, each holds more
+    sentences. The same text always has the same windows, so that stored vectors stay aligned.
+    """
+    sentences = sentence_spans(text)
+    size = 2
+    while len(sentences) - size + 1 > MOST_WINDOWS * (size - 1):
+        size += 1
+    step = size - 1
+    starts = range(0, max(1, len(sentences) - 1), step)
+    return [
+        (sentences[start][0], sentences[min(start + size, len(sentences)) - 1][1])
+        for start in starts
+        if sentences
+    ]

@@ -57,7 +57,11 @@ def _as_parent(parent: Chunk, children: Sequence[Passage]) -> Passage:
     parts = dict.fromkeys(
         name for child in children for name in (child.chunk.chunk_id, *child.merged_from)
     )
-    return replace(joined, chunk=parent, merged_from=tuple(parts))
+    windows = sorted(
+        {window for child in children for window in child.windows},
+        key=lambda window: (window.start, window.end),
+    )
+    return replace(joined, chunk=parent, merged_from=tuple(parts), windows=tuple(windows))
 
 
 def drop_contained(passages: Sequence[Passage]) -> list[Passage]:
@@ -85,6 +89,7 @@ def drop_contained(passages: Sequence[Passage]) -> list[Passage]:
             wide,
             chunk=passage.chunk,
             merged_from=tuple(name for name in parts if name != passage.chunk.chunk_id),
+            windows=passage.windows or wide.windows,
         )
         kept = [
             wide if i == inside[0] else other

@@ -36,13 +36,37 @@ from anabranch.types import (
 )
 
 Vectors = npt.NDArray[np.float32]
+# Directions of window vectors: only the cosine with them is used, so that a byte a dimension with
+# any scale is enough (the cosine is off by less than .004).
+Windows = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True)
+class PassageText:
+    """A passage to embed; ``context`` (title, headings, column names) is read before it."""
+
+    text: str
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PassageVectors:
+    """``passage``: one unit vector, context included, shape (dimensions,).
+
+    ``windows``: a row for each span of ``language.window_spans(text)``, shape (windows,
+    dimensions); no rows where the model gives no vectors below the whole text.
+    """
+
+    passage: Vectors
+    windows: Windows
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedDocument:
     """A document ready to be stored: its record, its text, all chunk levels, leaf vectors.
 
-    ``vectors`` has a row for each level-3 chunk, in their order, unit length.
+    ``vectors`` has a row for each level-3 chunk, in their order, unit length; ``windows`` an array
+    for each, or nothing at all where the embedder has none.
     """
 
     record: SourceRecord
@@ -50,6 +74,7 @@ class IndexedDocument:
     chunks: tuple[Chunk, ...]
     vectors: Vectors
     lexicon: DocumentLexicon
+    windows: tuple[Windows, ...] = ()
 
 
 @runtime_checkable
@@ -90,6 +115,9 @@ class Store(Protocol):
     async def chunks(self, chunk_ids: Sequence[str], scope: Scope) -> dict[str, Chunk]:
         """Chunks of any level by id; ids that are not in scope are left out."""
 
+    async def windows(self, chunk_ids: Sequence[str], scope: Scope) -> dict[str, Windows]:
+        """Window vectors of leaves by chunk id; without those out of scope or without windows."""
+
     async def lexicon(self, scope: Scope) -> Lexicon:
         """Vocabulary and short forms of exactly the documents in scope."""
 
@@ -115,8 +143,8 @@ class Embedder(Protocol):
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """One unit vector per text, shape (len(texts), dimensions)."""
 
-    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """One unit vector per text, shape (len(texts), dimensions)."""
+    async def embed_passages(self, passages: Sequence[PassageText]) -> list[PassageVectors]:
+        """The vectors of each passage, in order."""
 
     async def close(self) -> None: ...
 

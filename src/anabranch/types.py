@@ -306,6 +306,15 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class WindowScore:
+    """Cosine of a question with two neighbouring sentences at ``text[start:end]`` of a document."""
+
+    start: int
+    end: int
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A fused candidate: a chunk, how high it ranks, who found it, and everywhere it stands.
 
@@ -319,6 +328,7 @@ class Passage:
     similarity: float | None = None
     provenance: tuple[Place, ...] = ()
     merged_from: tuple[str, ...] = ()
+    windows: tuple[WindowScore, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,6 +435,7 @@ class Evidence:
     found_by: tuple[str, ...] = ()
     provenance: tuple[Place, ...] = ()
     context: str = ""
+    windows: tuple[WindowScore, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -575,7 +586,7 @@ class Outcome:
 
 
 # Aligned with passages that the outcome does not show in that form, or internal to a query.
-_NOT_SHOWN = frozenset({"passage_relevance"})
+_NOT_SHOWN = frozenset({"passage_relevance", "windows"})
 
 
 def to_plain(value: Any) -> Any:

@@ -578,3 +578,30 @@ async def test_many_writes_and_searches_at_once_all_happen(store: Store) -> None
     reads = [store.search_text("apple", limit=20, scope=EVERYTHING) for _ in range(8)]
     await asyncio.gather(*writes, *reads)
     assert len(await found(store, "apple", limit=20)) == 8
+
+
+async def test_windows_are_found_by_leaf_and_only_in_scope(store: Store) -> None:
+    document = indexed("a.txt", "apple one", "apple two", allowed=("ann",))
+    windows = tuple(np.full((count, DIMENSIONS), count, dtype=np.int8) for count in (1, 3))
+    await store.replace([replace(document, windows=windows)])
+    leaves = [chunk.chunk_id for chunk in document.chunks if chunk.level == 3]
+    found = await store.windows([*leaves, "unknown"], Scope(principals=("ann",)))
+    assert {name: value.tolist() for name, value in found.items()} == {
+        name: value.tolist() for name, value in zip(leaves, windows, strict=True)
+    }
+    assert await store.windows(leaves, Scope(principals=("bob",))) == {}
+    assert await store.windows(leaves, Scope(collections=())) == {}
+    assert await store.windows([], EVERYTHING) == {}
+
+
+async def test_leaves_without_windows_have_none(store: Store) -> None:
+    document = indexed("a.txt", "apple one")
+    await store.replace([document])
+    assert await store.windows([document.chunks[-1].chunk_id], EVERYTHING) == {}
+
+
+async def test_windows_that_do_not_fit_the_leaves_are_refused(store: Store) -> None:
+    document = indexed("a.txt", "apple one", "apple two")
+    one = (np.zeros((1, DIMENSIONS), dtype=np.int8),)
+    with pytest.raises(StorageError, match="windows"):
+        await store.replace([replace(document, windows=one)])

@@ -160,6 +160,17 @@ def test_several_jobs_give_the_same_figures(
     assert again["statuses"] == report["statuses"]
 
 
+def test_times_that_include_waiting_are_not_compared(
+    report: dict[str, Any], town: Path, cache: Path, saved: Path
+) -> None:
+    alone = evaluate(Request(town, cache=cache, compare=saved), settings=Settings())
+    together = evaluate(
+        Request(town, cache=cache, compare=saved, way=Way(jobs=3)), settings=Settings()
+    )
+    assert "latency_ms" in alone["comparison"]["metrics"]
+    assert "latency_ms" not in together["comparison"]["metrics"]
+
+
 def test_a_run_compared_with_itself_does_not_differ(
     report: dict[str, Any], town: Path, cache: Path, saved: Path
 ) -> None:
@@ -278,7 +289,8 @@ def test_the_command_prints_a_table_with_the_comparison(
     code, out, _ = run(str(town), "--cache", str(cache), "--compare", str(saved))
     assert code == 0
     assert "nDCG@10" in out
-    assert "difference" in out
+    [row] = [line.split() for line in out.splitlines() if line.lstrip().startswith("nDCG@10")]
+    assert row[-5:] == ["+0.0000", "+0.0000", "+0.0000", "1.0000", "3"]
 
 
 def test_the_command_refuses_a_missing_folder_with_code_3(run: Run) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from anabranch.models.embedding_cache import EmbeddingCache
+from anabranch.ports import PassageVectors
 
 WIDTH = 384
 MODEL = "minilm@0123456789ab"
@@ -23,13 +24,15 @@ from pathlib import Path
 import numpy as np
 sys.path.insert(0, {sources!r})
 from anabranch.models.embedding_cache import EmbeddingCache
+from anabranch.ports import PassageVectors
 
 cache = EmbeddingCache(Path(sys.argv[1]))
 name, count = sys.argv[2], int(sys.argv[3])
 for index in range(count):
     vector = np.zeros(384, dtype=np.float32)
     vector[index % 384] = 1
-    cache.put_many({{f"{{name}} {{index}}": vector}}, model={model!r}, kind="passage")
+    embedded = PassageVectors(vector, np.zeros((0, 384), dtype=np.int8))
+    cache.put_many({{f"{{name}} {{index}}": embedded}}, model={model!r}, kind="passage")
     print(index, flush=True)
 cache.close()
 """
@@ -43,11 +46,14 @@ def unit_vectors(texts, *, seed=0):
 
 
 def put(cache, vectors, *, model=MODEL, kind="passage"):
-    cache.put_many(vectors, model=model, kind=kind)
+    none = np.zeros((0, WIDTH), dtype=np.int8)
+    embedded = {text: PassageVectors(vector, none) for text, vector in vectors.items()}
+    cache.put_many(embedded, model=model, kind=kind)
 
 
 def get(cache, texts, *, model=MODEL, kind="passage", dimensions=WIDTH):
-    return cache.get_many(texts, model=model, kind=kind, dimensions=dimensions)
+    found = cache.get_many(texts, model=model, kind=kind, dimensions=dimensions)
+    return {text: embedded.passage for text, embedded in found.items()}
 
 
 def writer(path, name, count):
@@ -198,3 +204,12 @@ def test_a_disk_that_refuses_to_be_written_can_still_be_read(path, caplog):
             assert set(get(second, ["old", "new"])) == {"old"}
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     assert "no space left" in caplog.text
+
+
+def test_windows_come_back_with_their_vector(cache):
+    windows = np.arange(3 * WIDTH, dtype=np.int64).reshape(3, WIDTH).astype(np.int8)
+    vector = unit_vectors(["text"])["text"]
+    cache.put_many({"text": PassageVectors(vector, windows)}, model=MODEL, kind="passage")
+    found = cache.get_many(["text"], model=MODEL, kind="passage", dimensions=WIDTH)["text"]
+    assert found.windows.tobytes() == windows.tobytes()
+    assert found.windows.shape == (3, WIDTH)

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from anabranch.errors import ConfigurationError
+from anabranch.language import window_spans
 from anabranch.models.embedding_cache import EmbeddingCache
 from anabranch.models.onnx_embedder import BUNDLED, OnnxEmbedder
+from anabranch.ports import PassageText
 
 LEAVE = "How many days of annual leave do employees get?"
 # The first numbers of that text's vector. Another processor may round int8 products otherwise, so
@@ -43,13 +45,20 @@ async def test_a_known_text_has_its_known_vector(embedder):
     np.testing.assert_allclose(vector[:8], LEAVE_VECTOR, atol=0.015)
 
 
+async def passage_rows(embedder, texts):
+    """The vectors of whole passages as the rows of one matrix."""
+    embedded = await embedder.embed_passages([PassageText(text) for text in texts])
+    return np.array([item.passage for item in embedded], dtype=np.float32).reshape(-1, 384)
+
+
 async def test_a_related_passage_is_nearer_than_an_unrelated_one(embedder):
     [question] = await embedder.embed_queries([LEAVE])
-    related, unrelated = await embedder.embed_passages(
+    related, unrelated = await passage_rows(
+        embedder,
         [
             "Staff are entitled to 28 days of paid vacation each year.",
             "The turbine blades were cast from a nickel alloy.",
-        ]
+        ],
     )
     assert question @ related > 0.5
     assert question @ unrelated < 0.2
@@ -82,14 +91,14 @@ async def test_a_related_passage_is_nearer_than_an_unrelated_one(embedder):
 )
 async def test_any_text_has_a_unit_vector(embedder, text):
     vectors = np.concatenate(
-        [await embedder.embed_queries([text]), await embedder.embed_passages([text])]
+        [await embedder.embed_queries([text]), await passage_rows(embedder, [text])]
     )
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
 
 
 async def test_no_texts_give_no_rows(embedder):
     assert (await embedder.embed_queries([])).shape == (0, 384)
-    assert (await embedder.embed_passages([])).shape == (0, 384)
+    assert (await passage_rows(embedder, [])).shape == (0, 384)
 
 
 async def test_a_vector_is_the_same_alone_and_in_a_crowd(embedder):
@@ -100,7 +109,7 @@ async def test_a_vector_is_the_same_alone_and_in_a_crowd(embedder):
         [alone[question]] = await embedder.embed_queries([question])
 
     crowd = OnnxEmbedder.bundled(threads=4)
-    ingestion = asyncio.create_task(crowd.embed_passages(passages))
+    ingestion = asyncio.create_task(passage_rows(crowd, passages))
     answers = await asyncio.gather(
         *(crowd.embed_queries([question, questions[0]]) for question in questions)
     )
@@ -111,12 +120,12 @@ async def test_a_vector_is_the_same_alone_and_in_a_crowd(embedder):
         assert answer[0].tobytes() == alone[question].tobytes()
         assert answer[1].tobytes() == alone[questions[0]].tobytes()
     for passage, vector in zip(passages, stored, strict=True):
-        assert (await embedder.embed_passages([passage]))[0].tobytes() == vector.tobytes()
+        assert (await passage_rows(embedder, [passage]))[0].tobytes() == vector.tobytes()
 
 
 async def test_equal_texts_run_the_model_once(embedder):
     await asyncio.gather(*(embedder.embed_queries([LEAVE, LEAVE]) for _ in range(16)))
-    await embedder.embed_passages(["one", "two", "one", "two"])
+    await passage_rows(embedder, ["one", "two", "one", "two"])
     assert embedder.model_runs == 3
 
 
@@ -145,7 +154,7 @@ async def test_one_cancelled_asker_does_not_take_the_others_with_it(embedder):
 
 def test_it_works_in_one_event_loop_after_another():
     embedder = OnnxEmbedder.bundled(threads=1)
-    first, second = (asyncio.run(embedder.embed_passages([LEAVE])) for _ in range(2))
+    first, second = (asyncio.run(passage_rows(embedder, [LEAVE])) for _ in range(2))
     asyncio.run(embedder.close())
     assert first.tobytes() == second.tobytes()
 
@@ -154,11 +163,11 @@ async def test_passages_come_from_the_cache_the_next_time(tmp_path):
     passages = [f"Paragraph {number} on travel costs." for number in range(70)]
     path = tmp_path / "embeddings.sqlite"
     first = OnnxEmbedder.bundled(cache=EmbeddingCache(path))
-    computed = await first.embed_passages(passages)
+    computed = await passage_rows(first, passages)
     await first.close()
 
     second = OnnxEmbedder.bundled(cache=EmbeddingCache(path))
-    kept = await second.embed_passages([*passages, "a new one"])
+    kept = await passage_rows(second, [*passages, "a new one"])
     await second.close()
     assert first.model_runs == 70
     assert second.model_runs == 1
@@ -168,25 +177,25 @@ async def test_passages_come_from_the_cache_the_next_time(tmp_path):
 async def test_a_cache_that_cannot_be_used_changes_no_vector(tmp_path, embedder):
     (tmp_path / "file").write_text("in the way")
     unlucky = OnnxEmbedder.bundled(cache=EmbeddingCache(tmp_path / "file" / "embeddings.sqlite"))
-    vectors = await unlucky.embed_passages([LEAVE])
+    vectors = await passage_rows(unlucky, [LEAVE])
     await unlucky.close()
-    assert vectors.tobytes() == (await embedder.embed_passages([LEAVE])).tobytes()
+    assert vectors.tobytes() == (await passage_rows(embedder, [LEAVE])).tobytes()
 
 
 async def test_prefixes_of_a_folder_are_put_before_the_texts(tmp_path, embedder):
     folder = copy_of_the_model(tmp_path / "e5", query_prefix="query: ", passage_prefix="passage: ")
     prefixed = OnnxEmbedder(folder)
     query = await prefixed.embed_queries(["leave"])
-    passage = await prefixed.embed_passages(["leave"])
+    passage = await passage_rows(prefixed, ["leave"])
     await prefixed.close()
-    plain = await embedder.embed_passages(["query: leave", "passage: leave"])
+    plain = await passage_rows(embedder, ["query: leave", "passage: leave"])
     assert query[0].tobytes() == plain[0].tobytes()
     assert passage[0].tobytes() == plain[1].tobytes()
 
 
 async def test_text_beyond_the_token_limit_of_a_folder_is_not_read(tmp_path):
     short = OnnxEmbedder(copy_of_the_model(tmp_path / "short", max_length=8))
-    vectors = await short.embed_passages(["a b c d e f", "a b c d e f and something else"])
+    vectors = await passage_rows(short, ["a b c d e f", "a b c d e f and something else"])
     await short.close()
     assert vectors[0].tobytes() == vectors[1].tobytes()
 
@@ -240,3 +249,50 @@ def test_making_an_embedder_loads_neither_the_runtime_nor_the_model():
         env={**os.environ, "PYTHONPATH": sources},
     )
     assert result.stdout.strip() == "[]"
+
+
+async def test_the_window_that_answers_is_nearer_than_the_passage_around_it(embedder):
+    answer = "Every employee may take 28 days of paid vacation a year."
+    text = (
+        "The canteen is on the ground floor. It serves soup at noon. "
+        f"{answer} The lift is tested in March. Bicycles stand in the yard. Doors close at eight."
+    )
+    [embedded] = await embedder.embed_passages([PassageText(text, "Handbook > Berlin")])
+    [question] = await embedder.embed_queries([LEAVE])
+    spans = window_spans(text)
+    assert len(embedded.windows) == len(spans)
+    directions = embedded.windows.astype(np.float32)
+    cosines = directions @ question / np.linalg.norm(directions, axis=1)
+    start, end = spans[int(np.argmax(cosines))]
+    assert answer in text[start:end]
+    assert cosines.max() > embedded.passage @ question
+
+
+async def test_the_context_moves_the_passage_and_keeps_the_windows_in_place(embedder):
+    text = "It is 28 days. Ask the front desk. Bring the form."
+    bare, placed = await embedder.embed_passages(
+        [PassageText(text), PassageText(text, "Annual leave in Berlin")]
+    )
+    [question] = await embedder.embed_queries(["How many days of annual leave in Berlin?"])
+    assert placed.passage @ question > bare.passage @ question
+    assert bare.windows.shape == placed.windows.shape == (2, 384)
+
+
+async def test_a_window_that_the_model_did_not_read_is_zero(tmp_path):
+    short = OnnxEmbedder(copy_of_the_model(tmp_path / "short", max_length=8))
+    [embedded] = await short.embed_passages([PassageText("One two three. Four. Five six. Seven.")])
+    await short.close()
+    assert embedded.windows[0].any()
+    assert not embedded.windows[-1].any()
+
+
+async def test_windows_come_from_the_cache_as_they_were_computed(tmp_path):
+    passage = PassageText("One thing is said. Then another. And a third.", "Title")
+    found = []
+    for _ in range(2):
+        embedder = OnnxEmbedder.bundled(cache=EmbeddingCache(tmp_path / "embeddings.sqlite"))
+        found.extend(await embedder.embed_passages([passage]))
+        await embedder.close()
+    assert embedder.model_runs == 0
+    assert found[0].windows.tobytes() == found[1].windows.tobytes()
+    assert found[0].windows.shape == (2, 384)

@@ -58,7 +58,7 @@ def evaluate(request: Request, *, settings: Settings) -> dict[str, Any]:
     )
     with base:
         asked = asyncio.run(ask_all(base, dataset, request.way))
-    figures = per_query(dataset, asked)
+    figures = per_query(dataset, asked, timed=request.way.jobs == 1)
     effort = request.way.effort or settings.effort
     report = summarise(dataset, asked, figures, effort=effort, indexing=indexing)
     if earlier is not None:

@@ -12,15 +12,16 @@ from anabranch.evaluation.runs import Asked
 from anabranch.types import Effort, to_plain
 
 _ANSWERED = ("answerable", "partial")
+_PLAIN_WIDTH = 200
 
 Figures = dict[str, dict[str, float]]
 
 
-def per_query(dataset: Dataset, asked: Sequence[Asked]) -> Figures:
+def per_query(dataset: Dataset, asked: Sequence[Asked], *, timed: bool) -> Figures:
     """Every figure that one query has by itself, by query and name: what two runs are compared by.
 
     ``decision`` is 1 where answering or declining was right, ``routing`` where simple or complex
-    was.
+    was. The time is one of them where it was ``timed`` alone.
     """
     figures: Figures = {item.query.id: {} for item in asked}
     if dataset.corpus is not None and dataset.qrels:
@@ -35,7 +36,8 @@ def per_query(dataset: Dataset, asked: Sequence[Asked]) -> Figures:
                 own["decision"] = float(item.status in right)
             if item.contains_gold is not None:
                 own["contains_gold"] = float(item.contains_gold)
-            own["latency_ms"] = item.elapsed_ms
+            if timed:
+                own["latency_ms"] = item.elapsed_ms
         if (complexity := labels.complexity(item.query)) is not None:
             own["routing"] = float(item.complexity == complexity)
     return figures
@@ -165,9 +167,12 @@ def print_report(report: Mapping[str, Any]) -> None:
     for name, value in _flat({key: v for key, v in report.items() if key != "comparison"}):
         table.add_row(clean(name), clean(value))
     screen = console()
-    screen.print(table)
+    # Off a terminal the width is a guess; nothing is to be cut to it.
+    width = None if screen.is_terminal else _PLAIN_WIDTH
+    screen.print(table, width=width, crop=False)
     if comparison := report.get("comparison"):
-        screen.print(_comparison_table(comparison))
+        screen.print()
+        screen.print(_comparison_table(comparison), width=width, crop=False)
 
 
 def _comparison_table(comparison: Mapping[str, Any]) -> Any:
@@ -175,14 +180,16 @@ def _comparison_table(comparison: Mapping[str, Any]) -> Any:
 
     from anabranch.rendering import clean
 
-    table = Table(title=f"compared with {clean(str(comparison['with']))}", title_justify="left")
-    for heading in ("", "before", "now", "difference", "95 %", "p", "queries"):
-        table.add_column(heading, justify="left" if not heading else "right")
+    table = Table(
+        title=f"compared with {clean(str(comparison['with']))}", title_justify="left", box=None
+    )
+    for heading in ("", "before", "now", "change", "from", "to", "p", "n"):
+        table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
     for name, row in comparison["metrics"].items():
         low, high = row["interval"]
         table.add_row(
             clean(name), _shown(row["before"]), _shown(row["after"]), f"{row['difference']:+.4f}",
-            f"{low:+.4f} to {high:+.4f}", f"{row['p']:.4f}", str(row["n"]),
+            f"{low:+.4f}", f"{high:+.4f}", f"{row['p']:.4f}", str(row["n"]),
         )  # fmt: skip
     return table
 

@@ -19,12 +19,17 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from anabranch.errors import ConfigurationError, RunError
+from anabranch.language import window_spans
 from anabranch.models.coalescing import CoalescingPool
 from anabranch.models.embedding_cache import EmbeddingCache
-from anabranch.ports import Vectors
+from anabranch.ports import PassageText, PassageVectors, Vectors, Windows
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
+
+# The unit separator: normalised text has no control characters.
+_SEPARATOR = "\x1f"
+_TOKENWISE = "token_embeddings"
 
 BUNDLED = Path(__file__).parent / "minilm"
 
@@ -36,7 +41,7 @@ _REMEMBERED_QUERIES = 1_024
 _PASSAGES_AT_A_TIME = 64
 # No token of a WordPiece vocabulary spans more than 100 characters, so beyond this many times the
 # token limit only the time to split the text into words would grow.
-_CHARACTERS_PER_TOKEN = 100
+_CHARACTERS_TOKENWISE = 100
 
 
 class EncoderConfig(BaseModel):
@@ -53,9 +58,9 @@ class EncoderConfig(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """A loaded model: ``encode`` gives the unit vector of one text and may run in any thread."""
+    """A loaded model: ``encode`` gives the vectors of one text and may run in any thread."""
 
-    encode: Callable[[str], Vectors]
+    encode: Callable[[str], PassageVectors]
     dimensions: int
 
 
@@ -75,7 +80,7 @@ class OnnxEmbedder:
     ) -> None:
         self.folder = folder
         self._cache = cache
-        self._pool: CoalescingPool[Vectors] = CoalescingPool(
+        self._pool: CoalescingPool[PassageVectors] = CoalescingPool(
             self._encode, threads=threads or _usable_cores(), remembered=_REMEMBERED_QUERIES
         )
         self._loading = Lock()
@@ -110,15 +115,19 @@ class OnnxEmbedder:
         await self._load()
         prefix = self._configuration().query_prefix
         cleaned = [_encodable(prefix + text) for text in texts]
-        return self._stacked(await self._pool.run(cleaned, urgent=True))
+        encoded = await self._pool.run(cleaned, urgent=True)
+        rows = np.empty((len(encoded), self.dimensions), dtype=np.float32)
+        for row, vectors in zip(rows, encoded, strict=True):
+            row[:] = vectors.passage
+        return rows
 
-    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """A row for each text, from the cache where it has them."""
+    async def embed_passages(self, passages: Sequence[PassageText]) -> list[PassageVectors]:
+        """The vectors of each passage, from the cache where it has them."""
         await self._load()
         prefix = self._configuration().passage_prefix
-        cleaned = [_encodable(prefix + text) for text in texts]
+        cleaned = [_joined(prefix, passage) for passage in passages]
         distinct = list(dict.fromkeys(cleaned))
-        vectors: dict[str, Vectors] = {}
+        vectors: dict[str, PassageVectors] = {}
         if self._cache is not None and distinct:
             vectors.update(await asyncio.to_thread(self._read_cache, self._cache, distinct))
         missing = [text for text in distinct if text not in vectors]
@@ -128,7 +137,7 @@ class OnnxEmbedder:
             if self._cache is not None:
                 await asyncio.to_thread(self._write_cache, self._cache, computed)
             vectors.update(computed)
-        return self._stacked([vectors[text] for text in cleaned])
+        return [vectors[text] for text in cleaned]
 
     async def close(self) -> None:
         """End the threads and release the cache; texts that still wait fail with ``RunError``."""
@@ -156,22 +165,16 @@ class OnnxEmbedder:
             self._config = read_config(self.folder)
         return self._config
 
-    def _encode(self, text: str) -> Vectors:
+    def _encode(self, text: str) -> PassageVectors:
         return self._loaded().encode(text)
 
-    def _read_cache(self, cache: EmbeddingCache, texts: Sequence[str]) -> dict[str, Vectors]:
+    def _read_cache(self, cache: EmbeddingCache, texts: Sequence[str]) -> dict[str, PassageVectors]:
         return cache.get_many(
             texts, model=self.fingerprint, kind="passage", dimensions=self.dimensions
         )
 
-    def _write_cache(self, cache: EmbeddingCache, vectors: dict[str, Vectors]) -> None:
+    def _write_cache(self, cache: EmbeddingCache, vectors: dict[str, PassageVectors]) -> None:
         cache.put_many(vectors, model=self.fingerprint, kind="passage")
-
-    def _stacked(self, vectors: Sequence[Vectors]) -> Vectors:
-        rows = np.empty((len(vectors), self.dimensions), dtype=np.float32)
-        for row, vector in zip(rows, vectors, strict=True):
-            row[:] = vector
-        return rows
 
 
 def read_config(folder: Path) -> EncoderConfig:
@@ -218,20 +221,50 @@ def load_encoder(folder: Path, *, max_length: int) -> Encoder:
     # "[SEP]" in a document is text that someone wrote, not an instruction to the model.
     tokenizer.encode_special_tokens = True
     dimensions = _output_dimensions(session, folder)
+    outputs = ["sentence_embedding"]
+    if _TOKENWISE in {node.name for node in session.get_outputs()}:
+        outputs.append(_TOKENWISE)
 
-    def encode(text: str) -> Vectors:
-        tokens = tokenizer.encode(text[: max_length * _CHARACTERS_PER_TOKEN])
+    def encode(joined: str) -> PassageVectors:
+        before = max(joined.find(_SEPARATOR), 0)
+        text = joined.replace(_SEPARATOR, "", 1)
+        tokens = tokenizer.encode(text[: max_length * _CHARACTERS_TOKENWISE])
         feed = {
             "input_ids": np.array([tokens.ids], dtype=np.int64),
             "attention_mask": np.array([tokens.attention_mask], dtype=np.int64),
         }
-        vector: Vectors = session.run(["sentence_embedding"], feed)[0][0]
+        vector, *per_token = (output[0] for output in session.run(outputs, feed))
         if not np.isfinite(vector).all():
             raise RunError(f"The embedding model gave no finite vector for {text[:80]!r}.")
-        vector.flags.writeable = False  # it is shared by everyone who asked for this text
-        return vector
+        windows = np.zeros((0, dimensions), dtype=np.int8)
+        if per_token:
+            windows = _window_vectors(text, before, tokens.offsets, per_token[0])
+        for array in (vector, windows):
+            array.flags.writeable = False  # they are shared by everyone who asked for this text
+        return PassageVectors(vector, windows)
 
     return Encoder(encode, dimensions)
+
+
+def _window_vectors(
+    text: str, before: int, offsets: Sequence[tuple[int, int]], token_vectors: Vectors
+) -> Windows:
+    """The mean of the token vectors in each window of ``text[before:]``, as directions in bytes.
+
+    A window that the model did not read, being behind its token limit, is all zeros.
+    """
+    spans = window_spans(text[before:])
+    starts = np.array([start for start, _ in offsets])
+    # The special tokens at both ends have empty offsets and stand for no text.
+    real = np.array([end > start for start, end in offsets], dtype=bool)
+    windows = np.zeros((len(spans), token_vectors.shape[1]), dtype=np.int8)
+    for row, (start, end) in zip(windows, spans, strict=True):
+        inside = real & (starts >= before + start) & (starts < before + end)
+        if inside.any():
+            mean = token_vectors[inside].mean(axis=0)
+            largest = float(np.abs(mean).max())
+            row[:] = np.rint(mean * (127 / largest)) if largest > 0 else 0
+    return windows
 
 
 def _output_dimensions(session: InferenceSession, folder: Path) -> int:
@@ -277,6 +310,12 @@ def _usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _joined(prefix: str, passage: PassageText) -> str:
+    """What is encoded of a passage; the separator, which is not, marks where its text begins."""
+    before = f"{prefix}{passage.context}\n" if passage.context else prefix
+    return _encodable(f"{before}{_SEPARATOR}{passage.text}" if before else passage.text)
 
 
 def _encodable(text: str) -> str:

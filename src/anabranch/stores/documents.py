@@ -34,6 +34,11 @@ def checked_documents(
                 f"{name!r} has {leaf_count} leaf chunks but {document.vectors.shape[0]} vectors; "
                 "nothing was stored. Add the file again."
             )
+        if document.windows and len(document.windows) != leaf_count:
+            raise StorageError(
+                f"{name!r} has {leaf_count} leaf chunks but windows for {len(document.windows)}; "
+                "nothing was stored. Add the file again."
+            )
         if leaf_count and document.vectors.shape[1:] != (dimensions,):
             raise ModelMismatchError(
                 f"The vectors of {name!r} have shape {document.vectors.shape!r}, the index holds "
@@ -109,6 +114,8 @@ def document_digest(document: IndexedDocument) -> str:
     for part in [*parts, *map(to_json, document.chunks)]:
         digest.update(hashlib.sha256(part.encode("utf-8", "surrogatepass")).digest())
     digest.update(np.ascontiguousarray(document.vectors, dtype=np.float32).tobytes())
+    for windows in document.windows:
+        digest.update(windows.tobytes())
     return digest.hexdigest()
 
 

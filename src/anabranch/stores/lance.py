@@ -17,7 +17,7 @@ import numpy as np
 from anabranch.errors import StorageError
 from anabranch.language import question_terms
 from anabranch.lexicon import Lexicon, combine
-from anabranch.ports import IndexedDocument, Vectors
+from anabranch.ports import IndexedDocument, Vectors, Windows
 from anabranch.stores.documents import (
     admits_nothing,
     check_query_vectors,
@@ -34,6 +34,7 @@ from anabranch.stores.rows import (
     one_of,
     rows_of,
     scope_predicate,
+    windows_from_rows,
 )
 from anabranch.stores.table import (
     EXACT_LEAVES,
@@ -225,6 +226,13 @@ class LanceStore:
         rows = await self._select([ITEM], condition)
         found = {chunk.chunk_id: chunk for chunk in chunks_from_rows(rows)}
         return {name: found[name] for name in chunk_ids if name in found}
+
+    async def windows(self, chunk_ids: Sequence[str], scope: Scope) -> dict[str, Windows]:
+        if not chunk_ids or admits_nothing(scope):
+            return {}
+        condition = conjunction(one_of("chunk_id", chunk_ids), scope_predicate(scope))
+        rows = await self._select(["chunk_id", "windows"], condition)
+        return windows_from_rows(rows, self._dimensions)
 
     async def sources(self, scope: Scope) -> list[SourceRecord]:
         records = map(record_from_json, await self._document_column(ITEM, scope))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from anabranch.language import question_terms, terms
 from anabranch.lexicon import Lexicon, combine
-from anabranch.ports import IndexedDocument, Vectors
+from anabranch.ports import IndexedDocument, Vectors, Windows
 from anabranch.stores.documents import (
     admits,
     admits_nothing,
@@ -128,6 +128,15 @@ class MemoryStore:
     async def chunks(self, chunk_ids: Sequence[str], scope: Scope) -> dict[str, Chunk]:
         visible = {
             chunk.chunk_id: chunk for item in self._snapshot.visible(scope) for chunk in item.chunks
+        }
+        return {name: visible[name] for name in chunk_ids if name in visible}
+
+    async def windows(self, chunk_ids: Sequence[str], scope: Scope) -> dict[str, Windows]:
+        visible = {
+            leaf.chunk_id: windows
+            for item in self._snapshot.visible(scope)
+            for leaf, windows in zip(item.leaves, item.document.windows, strict=False)
+            if len(windows)
         }
         return {name: visible[name] for name in chunk_ids if name in visible}
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anabranch.language import terms
-from anabranch.ports import IndexedDocument
+from anabranch.ports import IndexedDocument, Windows
 from anabranch.stores.documents import (
     chunk_from_json,
     document_digest,
@@ -54,6 +54,7 @@ def table_schema(dimensions: int) -> pyarrow.Schema:
             pyarrow.field(ITEM, string),
             pyarrow.field("terms", string),
             pyarrow.field("vector", pyarrow.list_(pyarrow.float32(), dimensions)),
+            pyarrow.field("windows", pyarrow.binary()),
             pyarrow.field("text", string),
             pyarrow.field("lexicon", string),
             pyarrow.field("digest", string),
@@ -73,7 +74,12 @@ def rows_of(documents: Iterable[IndexedDocument], dimensions: int) -> pyarrow.Ta
     vectors: list[np.ndarray[Any, Any]] = []
     for document in documents:
         rows.append(_document_row(document))
-        rows.extend(_chunk_row(chunk) for chunk in owned_chunks(document))
+        windows = iter(document.windows)
+        for chunk in owned_chunks(document):
+            row = _chunk_row(chunk)
+            if chunk.level == 3:
+                row["windows"] = _packed(next(windows, None))
+            rows.append(row)
         vectors.append(document.vectors)
     schema = table_schema(dimensions)
     columns = [
@@ -107,6 +113,20 @@ def _chunk_row(chunk: Chunk) -> dict[str, Any]:
         ITEM: to_json(chunk),
         # Cut here, by the same rules as a question, so that the index needs no tokenizer.
         "terms": (" ".join(terms(searched_text(chunk))) or None) if chunk.level == 3 else None,
+    }
+
+
+def _packed(windows: Windows | None) -> bytes | None:
+    return None if windows is None or not len(windows) else windows.tobytes()
+
+
+def windows_from_rows(table: pyarrow.Table, dimensions: int) -> dict[str, Windows]:
+    """The window vectors of rows with ``chunk_id`` and ``windows``, where they have any."""
+    names, packed = table.column("chunk_id").to_pylist(), table.column("windows").to_pylist()
+    return {
+        name: np.frombuffer(value, dtype=np.int8).reshape(-1, dimensions)
+        for name, value in zip(names, packed, strict=True)
+        if value is not None and len(value) % dimensions == 0
     }
 
 
