@@ -33,6 +33,7 @@ from anabranch.settings import Settings
 from anabranch.trace import RunEvent
 from anabranch.types import (
     Answer,
+    Background,
     Chunk,
     Citation,
     Evidence,
@@ -293,6 +294,7 @@ class FakeGrader(Script):
         *,
         history: Sequence[Turn],
         lexicon: Lexicon,
+        background: Background | None = None,
     ) -> EvidenceGrade:
         self.calls.append((question, tuple(p.chunk.text for p in passages)))
         self.histories.append(history)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from anabranch.evidence import as_context, estimate_tokens, guard, nearest, pack
@@ -127,3 +129,16 @@ def test_a_chinese_sentence_is_held_to_its_evidence_too() -> None:
 def test_what_the_answerer_itself_called_unsupported_stays() -> None:
     answer = Answer("Annual leave in Berlin is 30 days [1].", "llm", (), ("A guess.",))
     assert guard(answer, [LEAVE]).unsupported == ("A guess.",)
+
+
+def test_an_extractive_quote_with_a_full_stop_in_it_is_cited_at_its_end() -> None:
+    row = evidence("| Basic | Small teams. No support. | 5 euros |")
+    text = "Plan: Basic; For: Small teams. No support.; Price: 5 euros [1]"
+    row = replace(row, context="Plan | For | Price")
+    assert guard(Answer(text, "extractive"), [row]).unsupported == ()
+    assert guard(Answer(text, "llm"), [row]).unsupported
+
+
+def test_extractive_words_behind_the_last_marker_are_unsupported() -> None:
+    answer = guard(Answer("Annual leave in Berlin is 30 days. [1] Really.", "extractive"), [LEAVE])
+    assert answer.unsupported == ("Really.",)

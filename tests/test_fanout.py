@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from anabranch.fanout import attempt, child_graph, retrieve
+from anabranch.ports import Weights
 from anabranch.types import Chunk, Failure, Hit, Query, Retrieval, Scope, Variant
 from fakes import HANG, FakeReranker, World, chunk, hits
 
@@ -128,6 +129,13 @@ async def test_a_repaired_spelling_stands_in_for_the_question() -> None:
     assert weights["q1"] < 0.5
 
 
+async def test_a_variant_counts_at_most_what_is_set() -> None:
+    variants = (Variant("holiday", weight=0.1), Variant("vacation", weight=0.9))
+    retrieval = await search(World(), *variants, weights=Weights(variant=0.2))
+    weights = [result.query.weight for result in retrieval.results]
+    assert weights == [1.0, 0.1, 0.2]
+
+
 async def test_earlier_results_take_part_in_the_fan_in() -> None:
     world = World()
     world.store.found = {"leave": hits("a"), "absence": hits("b")}
@@ -147,8 +155,8 @@ async def test_the_scope_is_part_of_every_search() -> None:
     scope = Scope(collections=("handbook",), principals=("ann",))
     await search(world, *VARIANTS, scope=scope)
     assert set(world.store.scopes) == {scope}
-    # three text legs, one dense call, the windows, the parents
-    assert len(world.store.scopes) == 6
+    # three text legs, one dense call, the lexicon, the windows, the parents
+    assert len(world.store.scopes) == 7
 
 
 # ------------------------------------------------------------------------------------- fan-in

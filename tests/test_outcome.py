@@ -234,3 +234,17 @@ def test_a_page_is_null_where_the_format_has_none() -> None:
 def test_confidence_is_given_in_every_outcome() -> None:
     outcome = finished(facts(), conclusion("no_knowledge", grade=NOTHING, confidence=0.05))
     assert outcome.to_dict()["confidence"] == 0.05
+
+
+def test_sources_that_contradict_each_other_are_a_conflict_of_the_outcome() -> None:
+    known = facts(effective_question="How long is the notice period?")
+    sides = ("The notice period is four weeks.", "The notice period is six weeks.")
+    passages = tuple(
+        passage(chunk=chunk(text, f"{number}.md", source_id=f"s{number}"))
+        for number, text in enumerate(sides)
+    )
+    relevance = {item.chunk.chunk_id: 0.8 for item in passages}
+    outcome = finished(known, conclusion(passages=passages, relevance=relevance))
+    [conflict] = outcome.to_dict()["conflicts"]
+    assert conflict["fact"] == "The notice period is …"
+    assert [value["value"] for value in conflict["values"]] == ["four weeks", "six weeks"]

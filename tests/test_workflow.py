@@ -615,7 +615,8 @@ async def test_history_reaches_the_planner_and_every_grade() -> None:
     history = (Turn("user", "We were talking of Berlin."),)
     await ask(world, history=history)
     assert world.planner.histories == [history]
-    assert world.grader.histories == [history] * 3
+    inside = (*history, Turn("user", Q))
+    assert world.grader.histories == [history, inside, inside]
 
 
 async def test_every_node_of_a_run_is_in_its_trace_in_order() -> None:

@@ -1,115 +1,116 @@
-"""Questions with what a quick retrieval finds for them, to fit the local grader on.
+"""Questions with what the product's own retrieval finds for them, to fit the local grader on.
 
 Reads BEIR folders below ``ANABRANCH_DATA`` (else ``../shared/data`` beside the checkout). Each set
-is cut to a few hundred passages around a sample of its questions, because the encoder reads about
-twenty passages a second; vectors are cached by content.
+is cut to some hundred documents around a sample of its questions, because the encoder reads about
+twenty passages a second; indexes and finds are kept in the folder that the caller names.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
 import json
-import math
 import os
+import pickle
 import random
-import tempfile
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from anabranch import language
+from anabranch.background import background_of
+from anabranch.build import Built, build
+from anabranch.decoding import normalise
+from anabranch.fanout import retrieve
+from anabranch.knowledge_base import KnowledgeBase
 from anabranch.lexicon import Lexicon
-from anabranch.types import Chunk, Passage
+from anabranch.ports import Budgets, RequestContext
+from anabranch.settings import load_settings
+from anabranch.trace import Trace, ignore_event
+from anabranch.types import Background, Document, Passage, Query, Scope
 
 Kind = Literal["answerable", "off_topic", "unanswerable"]
 Row = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("ANABRANCH_DATA", ROOT.parent / "shared" / "data"))
-MODEL = Path(os.environ.get("ANABRANCH_MODEL", ROOT.parent / "shared" / "models" / "minilm"))
-CACHE = Path(tempfile.gettempdir()) / "anabranch-fit-vectors.npz"
+SEED = 7
+# What the grader is shown, and a little more, so that a change to it needs no new retrieval.
+KEPT_PASSAGES = 12
+GRADED = 10
+# A user's own collection is often this small; cosines of a small one are lower at every rank.
+SMALL = 30
 
+
+@dataclass(frozen=True, slots=True)
+class SetSize:
+    """How much of a set is taken; ``language`` is the metadata value of a multilingual one."""
+
+    name: str
+    answerable: int
+    unanswerable: int
+    documents: int
+    language: str | None = None
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}.{self.language}" if self.language else self.name
+
+
+ENGLISH = (
+    SetSize("squad2_dev", 130, 130, 450),
+    SetSize("nq_open_oracle", 120, 0, 420),
+    SetSize("scifact", 70, 0, 380),
+    SetSize("multihop_rag_500", 80, 34, 520),
+    SetSize("nomiracl_en", 50, 50, 1),
+    SetSize("cranfield", 70, 0, 330),
+    SetSize("med", 30, 0, 330),
+    SetSize("cacm", 52, 0, 700),
+    SetSize("hotpotqa_mix", 60, 0, 400),
+    SetSize("musique_100", 90, 0, 420),
+    SetSize("pubmedqa", 60, 0, 250),
+)
+CHINESE = (
+    SetSize("nomiracl_zh", 50, 50, 1),
+    SetSize("cmrc2018", 110, 0, 250),
+    SetSize("rgb_zh", 110, 0, 500),
+    SetSize("xquad_12lang", 110, 0, 240, language="zh"),
+)
 # Sets whose questions could well be answered by the other's documents are never crossed.
-_SAME_FIELD = ({"scifact", "med"},)
+_SAME_FIELD = (
+    {"pubmedqa", "scifact"}, {"pubmedqa", "med"}, {"hotpotqa_mix", "musique_100"},
+    {"musique_100", "squad2_dev"}, {"xquad_12lang.zh", "squad2_dev"},
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One question, the passages found for it in one collection, and whether they answer it."""
+    """One question, what was found for it in one collection, and whether that answers it."""
 
     question_set: str
     corpus_set: str
     kind: Kind
     question: str
     passages: tuple[Passage, ...]
+    background: Background
     lexicon: Lexicon
     shortened: bool = False
+    small: bool = False
 
 
-@dataclass(slots=True)
-class Collection:
-    """The cut corpus of one set, ready to be searched."""
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Questions of one set, and the documents kept for them."""
 
     name: str
-    chunks: list[Chunk]
-    document_ids: list[str]
-    lexicon: Lexicon
-    vectors: npt.NDArray[np.float32] | None
-    postings: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    lengths: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-
-    def index(self) -> None:
-        lengths = []
-        for number, chunk in enumerate(self.chunks):
-            counts = Counter(language.terms(f"{chunk.title}\n{chunk.text}"))
-            lengths.append(sum(counts.values()))
-            for term, count in counts.items():
-                self.postings.setdefault(term, []).append((number, count))
-        self.lengths = np.asarray(lengths, dtype=np.float64)
-
-    def text_scores(self, question: str) -> npt.NDArray[np.float64]:
-        """BM25 with the usual k1 = 1.2, b = 0.75 (Robertson and Zaragoza 2009, section 3)."""
-        scores = np.zeros(len(self.chunks))
-        mean = max(float(self.lengths.mean()), 1.0)
-        for term in language.question_terms(question):
-            found = self.postings.get(term, [])
-            rarity = math.log(1 + (len(self.chunks) - len(found) + 0.5) / (len(found) + 0.5))
-            for number, count in found:
-                norm = 1.2 * (0.25 + 0.75 * self.lengths[number] / mean)
-                scores[number] += rarity * count * 2.2 / (count + norm)
-        return scores
-
-    def search(
-        self, question: str, vector: npt.NDArray[np.float32] | None, *, only: set[int] | None = None
-    ) -> tuple[Passage, ...]:
-        """The best eight by the normalised sum of both legs."""
-        text = self.text_scores(question)
-        cosine = None
-        fused = _scaled(text)
-        if vector is not None and self.vectors is not None:
-            cosine = self.vectors @ vector
-            fused = (fused + _scaled(cosine.astype(np.float64))) / 2
-        order = [int(i) for i in np.argsort(-fused, kind="stable") if only is None or i in only]
-        return tuple(
-            Passage(
-                chunk=self.chunks[number],
-                score=float(fused[number]),
-                similarity=None if cosine is None else float(cosine[number]),
-            )
-            for number in order[:8]
-            if cosine is not None or text[number] > 0
-        )
-
-
-def _scaled(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    low, high = float(scores.min()), float(scores.max())
-    return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
+    questions: list[Row]
+    gold: dict[str, list[str]]
+    documents: list[Row]
 
 
 def read_jsonl(path: Path) -> Iterator[Row]:
@@ -130,74 +131,40 @@ def _relevant(folder: Path) -> dict[str, list[str]]:
     return found
 
 
-def leaves(text: str, *, limit: int = 600) -> list[tuple[int, int]]:
-    """Whole sentences packed into spans of at most ``limit`` characters, like leaf chunks."""
-    spans: list[tuple[int, int]] = []
-    for start, end in language.sentence_spans(text):
-        if spans and end - spans[-1][0] <= limit:
-            spans[-1] = (spans[-1][0], end)
-        else:
-            spans.append((start, end))
-    return spans
+def sample(size: SetSize) -> Sample:
+    """Questions of a set, their relevant documents, and others up to ``size.documents``."""
+    folder, random_order = DATA / size.name, random.Random(SEED)
 
+    def spoken(row: Row) -> bool:
+        return size.language is None or row["metadata"].get("lang") == size.language
 
-def _chunks(row: Row) -> list[Chunk]:
-    text, source = row["text"], str(row["_id"])
-    return [
-        Chunk(
-            chunk_id=f"{source}:{number}", source_id=source, collection="default", source=source,
-            title=row.get("title") or "", text=text[start:end], start=start, end=end,
-            chunk_index=number, level=3, content_hash="",
-        )
-        for number, (start, end) in enumerate(leaves(text))
-    ]  # fmt: skip
-
-
-def count_words(texts: Sequence[str]) -> Lexicon:
-    """A lexicon of document counts alone: words, and the pairs of every CJK run."""
-    counts: Counter[str] = Counter()
-    for text in texts:
-        found = set(language.words(text)) | set(language.cjk_bigrams(text))
-        counts.update(found)
-    return Lexicon(document_count=len(texts), words=dict(counts))
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """Questions of one set, and the documents kept for them."""
-
-    name: str
-    questions: list[Row]
-    gold: dict[str, list[str]]
-    documents: list[Row]
-
-
-def sample(name: str, *, questions: int, documents: int, seed: int) -> Sample:
-    """At most ``questions`` of a set, their relevant documents, and others up to ``documents``."""
-    folder, random_order = DATA / name, random.Random(seed)
-    corpus = {str(row["_id"]): row for row in read_jsonl(folder / "corpus.jsonl.gz")}
+    corpus = {
+        str(row["_id"]): row
+        for row in read_jsonl(folder / "corpus.jsonl.gz")
+        if spoken(row) and row["text"].strip()
+    }
     gold = _relevant(folder)
-    rows = list(read_jsonl(folder / "queries.jsonl.gz"))
-    usable = [
-        row
-        for row in rows
-        if row["metadata"].get("candidates")
-        or (row["metadata"].get("answerable") and gold.get(str(row["_id"])))
-        or row["metadata"].get("near_miss_doc") in corpus
-    ]
-    random_order.shuffle(usable)
-    chosen = usable[:questions]
-    kept: list[str] = []
-    for row in chosen:
-        kept.extend(row["metadata"].get("candidates") or gold.get(str(row["_id"]), [])[:3])
-        if row["metadata"].get("near_miss_doc"):
-            kept.append(row["metadata"]["near_miss_doc"])
+    rows = [row for row in read_jsonl(folder / "queries.jsonl.gz") if spoken(row)]
+    random_order.shuffle(rows)
+    answered = [row for row in rows if row["metadata"].get("answerable") and _has_gold(row, gold)]
+    unanswered = [row for row in rows if row["metadata"].get("answerable") is False]
+    chosen = answered[: size.answerable] + unanswered[: size.unanswerable]
+    kept = [name for row in chosen for name in _needed(row, gold) if name in corpus]
     others = sorted(corpus)
     random_order.shuffle(others)
-    ids = list(dict.fromkeys([i for i in kept if i in corpus] + others))
-    limit = max(documents, len(dict.fromkeys(kept)))
-    taken = [corpus[i] for i in ids[:limit] if corpus[i]["text"].strip()]
-    return Sample(name, chosen + _shortened(chosen, taken), gold, taken)
+    limit = max(size.documents, len(set(kept)))
+    taken = [corpus[name] for name in list(dict.fromkeys(kept + others))[:limit]]
+    return Sample(size.label, chosen + _shortened(chosen, taken), gold, taken)
+
+
+def _has_gold(row: Row, gold: dict[str, list[str]]) -> bool:
+    return bool(row["metadata"].get("candidates") or gold.get(str(row["_id"])))
+
+
+def _needed(row: Row, gold: dict[str, list[str]]) -> list[str]:
+    metadata = row["metadata"]
+    near = [metadata["near_miss_doc"]] if metadata.get("near_miss_doc") else []
+    return [*(metadata.get("candidates") or gold.get(str(row["_id"]), [])[:4]), *near]
 
 
 def _shortened(rows: Sequence[Row], documents: Sequence[Row]) -> list[Row]:
@@ -205,106 +172,149 @@ def _shortened(rows: Sequence[Row], documents: Sequence[Row]) -> list[Row]:
 
     The sets ask in long sentences; without these the model learns that few matches are no answer.
     """
-    lexicon = count_words([row["text"] for row in documents])
+    counts: Counter[str] = Counter()
+    for row in documents:
+        counts.update(set(language.words(row["text"])))
     made = []
     for number, row in enumerate(row for row in rows if row["metadata"].get("answerable")):
         words = language.words(row["text"])
         if number % 3 or language.has_cjk(row["text"]) or len(words) < 7:
             continue
         content = [word for word in words if language.terms(word)]
-        rarest = sorted(content, key=lambda word: (lexicon.words.get(word, 0), word))
+        rarest = sorted(content, key=lambda word: (counts[word], word))
         kept = set(rarest[: 3 + number % 9 // 3])
         text = " ".join(word for word in content if word in kept)
         made.append({**row, "text": text, "shortened": True})
     return made
 
 
-def build_collection(taken: Sample, *, dense: bool) -> Collection:
-    chunks = [chunk for row in taken.documents for chunk in _chunks(row)]
-    texts = [f"{chunk.title}\n{chunk.text}".strip() for chunk in chunks]
-    made = Collection(
-        name=taken.name,
-        chunks=chunks,
-        document_ids=[chunk.source for chunk in chunks],
-        lexicon=count_words(
-            [f"{row.get('title') or ''}\n{row['text']}" for row in taken.documents]
-        ),
-        vectors=embed(texts) if dense else None,
+# ------------------------------------------------------------------------------------- retrieving
+
+
+def index(taken: Sample, cache: Path) -> Path:
+    """The folder of a knowledge base with the sample's documents, made on the first call only."""
+    folder = cache / taken.name
+    documents = [_document(row) for row in taken.documents]
+    with KnowledgeBase.open(folder) as base:
+        started = time.perf_counter()
+        report = base.add_documents(documents)
+        seconds = time.perf_counter() - started
+    print(taken.name, len(documents), "documents,", report.count("added"), f"new, {seconds:.0f} s")
+    return folder
+
+
+def _document(row: Row) -> Document:
+    text, title = normalise(row["text"]), " ".join(normalise(row.get("title") or "").split())
+    digest = hashlib.sha256(f"{title}\0{text}".encode()).hexdigest()
+    return Document(str(row["_id"]), title, text, digest, "text/plain")
+
+
+async def find(built: Built, question: str, scope: Scope) -> tuple[tuple[Passage, ...], Background]:
+    """What the workflow's own retrieval gives the grader for ``question``, variants and all."""
+    now = time.perf_counter()
+    budgets = Budgets()
+    context = RequestContext(
+        built.parts, scope, budgets, now, now + 60, index_fingerprint="", signing_key=b""
     )
-    made.index()
-    return made
+    lexicon = await built.parts.store.lexicon(scope)
+    variants = await built.parts.planner.variants(question, lexicon=lexicon, limit=budgets.variants)
+    docs = await retrieve(
+        Query("q1", question, "original"), context,
+        trace=Trace(ignore_event, now), parent="fit", variants=variants,
+    )  # fmt: skip
+    kept = docs.passages[:KEPT_PASSAGES]
+    return tuple(_bare(passage) for passage in kept), background_of(docs)
 
 
-def own_pairs(taken: Sample, corpus: Collection, *, dense: bool) -> Iterator[Pair]:
-    """The set's own questions asked of its own documents."""
-    vectors = embed([row["text"] for row in taken.questions]) if dense else None
-    for number, row in enumerate(taken.questions):
-        only = None
-        if row["metadata"].get("candidates"):
-            candidates = set(row["metadata"]["candidates"])
-            only = {i for i, name in enumerate(corpus.document_ids) if name in candidates}
-        vector = None if vectors is None else vectors[number]
-        passages = corpus.search(row["text"], vector, only=only)
-        kind: Kind = "answerable" if row["metadata"].get("answerable") else "unanswerable"
-        yield Pair(
-            taken.name, taken.name, kind, row["text"], passages, corpus.lexicon, "shortened" in row
-        )
+def _bare(passage: Passage) -> Passage:
+    """``passage`` without what grading does not read and a pickle cannot hold."""
+    return replace(passage, chunk=replace(passage.chunk, metadata={}), provenance=())
 
 
-def crossed_pairs(
-    taken: Sample, corpus: Collection, *, dense: bool, limit: int, small: bool, seed: int
-) -> Iterator[Pair]:
-    """Questions of one set asked of another's documents; ``small`` keeps thirty of its passages."""
-    if taken.name == corpus.name or any({taken.name, corpus.name} <= f for f in _SAME_FIELD):
-        return
-    answerable = [row for row in taken.questions if row["metadata"].get("answerable")]
-    whole = [row for row in answerable if not row.get("shortened")][:limit]
-    rows = whole + [row for row in answerable if row.get("shortened")][: limit // 3]
-    vectors = embed([row["text"] for row in rows]) if dense else None
-    order = random.Random(seed)
-    for number, row in enumerate(rows):
-        only = set(order.sample(range(len(corpus.chunks)), 30)) if small else None
-        vector = None if vectors is None else vectors[number]
-        passages = corpus.search(row["text"], vector, only=only)
-        yield Pair(
-            taken.name,
-            corpus.name,
-            "off_topic",
-            row["text"],
-            passages,
-            corpus.lexicon,
-            "shortened" in row,
-        )
+async def pairs_of(
+    corpus: Sample, folder: Path, others: Sequence[Sample], *, crossed: int
+) -> list[Pair]:
+    """The set's own questions and those of ``others`` asked of its documents."""
+    built = await build(folder, load_settings(), create=False)
+    if built is None:
+        raise SystemExit(f"{str(folder)!r} has no knowledge base: run with 'index' first.")
+    order, names = random.Random(SEED), [str(row["_id"]) for row in corpus.documents]
+    found: list[Pair] = []
+    for row in corpus.questions:
+        scopes = [(Scope(sources=tuple(row["metadata"].get("candidates") or ())), False)]
+        if not row["metadata"].get("candidates"):
+            near = [name for name in _needed(row, corpus.gold) if name in set(names)]
+            few = (*near, *order.sample(names, SMALL - min(len(near), SMALL)))
+            scopes = [(Scope(), False), (Scope(sources=few), True)]
+        for scope, small in scopes:
+            if small and order.random() > 0.35:
+                continue
+            kind: Kind = "answerable" if row["metadata"].get("answerable") else "unanswerable"
+            found.append(await _pair(built, corpus.name, corpus.name, kind, row, scope, small))
+    for other in others:
+        if other.name == corpus.name or any({other.name, corpus.name} <= f for f in _SAME_FIELD):
+            continue
+        whole = [r for r in other.questions if not r.get("shortened")]
+        rows = whole[:crossed] + [r for r in other.questions if r.get("shortened")][: crossed // 4]
+        for number, row in enumerate(rows):
+            small = number % 3 == 2
+            scope = Scope(sources=tuple(order.sample(names, SMALL))) if small else Scope()
+            found.append(
+                await _pair(built, other.name, corpus.name, "off_topic", row, scope, small)
+            )
+    await built.close()
+    return found
 
 
-_known: dict[str, npt.NDArray[np.float32]] = {}
+async def _pair(
+    built: Built,
+    question_set: str,
+    corpus_set: str,
+    kind: Kind,
+    row: Row,
+    scope: Scope,
+    small: bool,
+) -> Pair:
+    passages, background = await find(built, row["text"], scope)
+    return Pair(
+        question_set, corpus_set, kind, row["text"], passages, background,
+        _needed_words(await built.parts.store.lexicon(scope), row["text"]),
+        shortened="shortened" in row, small=small,
+    )  # fmt: skip
 
 
-def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
-    """Unit vectors of ``texts``, one call a text: int8 activations depend on their batch."""
-    if not _known and CACHE.exists():
-        with np.load(CACHE) as stored:
-            _known.update(zip(stored["keys"].tolist(), stored["vectors"], strict=True))
-    keys = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
-    missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in _known}
-    if missing:
-        _encode(missing)
-        np.savez(CACHE, keys=np.array(list(_known)), vectors=np.stack(list(_known.values())))
-    return np.stack([_known[key] for key in keys])
+def _needed_words(lexicon: Lexicon, question: str) -> Lexicon:
+    """The lexicon cut to what grading looks up, so that a thousand pairs fit on the disk."""
+    near = {word[:4] for word in (*language.words(question), *language.terms(question))}
+    tokens = {language.fold(word) for word in language.words(question)}
+    return Lexicon(
+        document_count=lexicon.document_count,
+        words={word: count for word, count in lexicon.words.items() if word[:4] in near},
+        short_forms={key: found for key, found in lexicon.short_forms.items() if key in tokens},
+        phrases={key: found for key, found in lexicon.phrases.items() if key in tokens},
+    )
 
 
-def _encode(missing: dict[str, str]) -> None:
-    import onnxruntime
-    from tokenizers import Tokenizer
+def collect(sizes: Sequence[SetSize], cache: Path, *, crossed: int) -> list[Pair]:
+    """All pairs of the sets, from the cache where they have been found before."""
+    samples = [sample(size) for size in sizes]
+    found: list[Pair] = []
+    for corpus in samples:
+        file = cache / f"{corpus.name}.pairs.pickle"
+        if not file.exists():
+            pairs = asyncio.run(pairs_of(corpus, cache / corpus.name, samples, crossed=crossed))
+            file.write_bytes(pickle.dumps(pairs))
+            print(corpus.name, len(pairs), "pairs")
+        found.extend(pickle.loads(file.read_bytes()))
+    return found
 
-    tokenizer = Tokenizer.from_file(str(MODEL / "tokenizer.json"))
-    tokenizer.enable_truncation(256)
-    tokenizer.no_padding()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    session = onnxruntime.InferenceSession(str(MODEL / "model.onnx"), options)
-    for key, text in missing.items():
-        ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
-        feeds = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-        _known[key] = session.run(["sentence_embedding"], feeds)[0][0]
+
+def main() -> None:
+    """Index every set into the folder given as the only argument."""
+    cache = Path(sys.argv[1])
+    for size in (*ENGLISH, *CHINESE):
+        index(sample(size), cache)
+
+
+if __name__ == "__main__":
+    main()

@@ -21,8 +21,11 @@ async def write_answer(
     and a Failure that says so.
     """
     trace = Trace(sink, time.perf_counter() - outcome.elapsed_ms / 1000)
+    # A part that the documents do not cover is listed in the outcome; it gets no line.
     sub_questions = [
-        SubQuestion(report.id, report.question, report.reason) for report in outcome.sub_questions
+        SubQuestion(report.id, report.question, report.reason)
+        for report in outcome.sub_questions
+        if report.status in ("answerable", "partial")
     ]
     with trace.step("answer", "write the answer") as step:
         written = await attempt(

@@ -39,6 +39,7 @@ async def build(folder: Path, settings: Settings, *, create: bool) -> Built | No
     from anabranch.reasoning.planning import LocalPlanner
     from anabranch.reasoning.rewriting import LocalRewriter
     from anabranch.stores.lance import LanceStore
+    from anabranch.stores.mirror import MirroredStore
 
     found = manifest.read_manifest(folder)
     if found is None and not create:
@@ -50,8 +51,9 @@ async def build(folder: Path, settings: Settings, *, create: bool) -> Built | No
             folder, embedder=embedder.fingerprint, dimensions=embedder.dimensions
         )
     manifest.check_model(found, folder, embedder.fingerprint)
+    stored = await LanceStore.open(folder / manifest.STORE, dimensions=found.dimensions)
     parts = Parts(
-        store=await LanceStore.open(folder / manifest.STORE, dimensions=found.dimensions),
+        store=MirroredStore(stored),
         embedder=embedder,
         planner=LocalPlanner(),
         grader=LocalGrader(),

@@ -114,7 +114,8 @@ def guard(answer: Answer, evidence: Sequence[Evidence]) -> Answer:
     # Keyed by the digits as written: "[01]" or a number of a thousand digits is no marker of ours.
     by_marker = {str(number): item for number, item in enumerate(evidence, start=1)}
     unsupported = list(answer.unsupported)
-    for sentence, markers in _cited_sentences(answer.text):
+    said = _cited_quotes if answer.mode == "extractive" else _cited_sentences
+    for sentence, markers in said(answer.text):
         cited = [by_marker.get(marker) for marker in markers]
         found = [item for item in cited if item is not None]
         if len(found) < len(cited) or not _supported(sentence, found):
@@ -141,6 +142,21 @@ def _cited_sentences(text: str) -> Iterator[tuple[str, list[str]]]:
         sentence = _SPACED_MARKER.sub("", text[start:end]).strip()
         if sentence:
             yield sentence, _MARKER.findall(text[start:taken])
+
+
+def _cited_quotes(text: str) -> Iterator[tuple[str, list[str]]]:
+    """What stands before each marker of an extractive answer, which is one quote.
+
+    A table row or a line of a document can have a full stop in it, and is cited at its end.
+    """
+    for line in text.split("\n"):
+        start = 0
+        for match in _MARKERS_BEHIND.finditer(line):
+            if quote := line[start : match.start()].strip():
+                yield quote, _MARKER.findall(match.group())
+            start = match.end()
+        if rest := line[start:].strip():
+            yield rest, []
 
 
 def _proven(citation: Citation, by_marker: Mapping[str, Evidence]) -> bool:

@@ -7,19 +7,22 @@ methods, their async twins in any loop, and streams share its limits, caches and
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from anabranch.errors import (
-    CollectionNotFoundError,
-    InputError,
-    QuestionError,
-    SourceNotFoundError,
+from anabranch.event_loop import BackgroundLoop
+from anabranch.errors import CollectionNotFoundError, InputError, SourceNotFoundError
+from anabranch.request import (
+    AskOptions,
+    budgets_of,
+    checked_collection_name,
+    checked_question,
+    names_of,
+    scope_of,
 )
 from anabranch.settings import Settings, load_settings
 from anabranch.trace import EventName, RunEvent, RunSink, ignore_event
@@ -28,46 +31,22 @@ from anabranch.types import (
     EMPTY,
     AddReport,
     Document,
-    Effort,
+    FileReport,
     Outcome,
     Scope,
     SourceRecord,
     Status,
-    Turn,
 )
 
 if TYPE_CHECKING:
+    from langchain_core.retrievers import BaseRetriever
+
     from anabranch.build import Built
     from anabranch.ingest import IngestProgress
     from anabranch.outcome import RagRun
-    from anabranch.ports import Budgets, RequestContext
+    from anabranch.ports import RequestContext
 
-Result = TypeVar("Result")
 Opener = Callable[[bool], Awaitable["Built | None"]]
-
-VARIANTS_BY_EFFORT: Mapping[Effort, int] = {"minimal": 0, "standard": 2, "thorough": 4}
-# Closing waits this long for files that are being read to come to an end.
-SECONDS_TO_STOP = 5.0
-CANDIDATES_BY_EFFORT: Mapping[Effort, int] = {"minimal": 100, "standard": 100, "thorough": 200}
-
-
-class AskOptions(TypedDict, total=False):
-    """What a question may set; what is left out comes from the settings.
-
-    ``collections`` and ``sources`` narrow what is searched; without them it is all that
-    ``principals`` may see (None: the owner). ``timeout`` is in seconds. ``interactive=False``
-    forbids questions back: the outcome is then the best effort.
-    """
-
-    collections: Sequence[str] | None
-    sources: Sequence[str] | None
-    principals: Sequence[str] | None
-    effort: Effort | None
-    top_k: int | None
-    variants: int | None
-    timeout: float | None
-    interactive: bool
-    history: Sequence[Turn]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +71,7 @@ class KnowledgeBase:
         self._opener = opener
         self._built: Built | None = None
         self._opening = asyncio.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._starting = threading.Lock()
+        self._background = BackgroundLoop()
 
     @classmethod
     def open(cls, path: str | Path | None = None, *, settings: Settings | None = None) -> Self:
@@ -131,10 +108,10 @@ class KnowledgeBase:
         a path that is not there, StorageError when the disk refuses.
         """
         add = self._add(
-            [Path(path) for path in paths], collection=_collection_name(collection),
+            [Path(path) for path in paths], collection=checked_collection_name(collection),
             allowed=tuple(allowed), metadata=metadata, on_progress=on_progress,
         )  # fmt: skip
-        return await self._submit(add)
+        return await self._background.submit(add)
 
     def add(
         self,
@@ -145,10 +122,10 @@ class KnowledgeBase:
         on_progress: Callable[[IngestProgress], None] | None = None,
     ) -> AddReport:
         """Blocking twin of ``aadd``."""
-        return self._wait(
+        return self._background.wait(
             self._add(
                 [Path(path) for path in paths],
-                collection=_collection_name(collection),
+                collection=checked_collection_name(collection),
                 allowed=tuple(allowed),
                 metadata=metadata,
                 on_progress=on_progress,
@@ -168,10 +145,10 @@ class KnowledgeBase:
         As ``aadd`` otherwise: a document with the same ``content_hash`` costs no work.
         """
         add = self._add_documents(
-            documents, collection=_collection_name(collection), allowed=tuple(allowed),
+            documents, collection=checked_collection_name(collection), allowed=tuple(allowed),
             on_progress=on_progress,
         )  # fmt: skip
-        return await self._submit(add)
+        return await self._background.submit(add)
 
     def add_documents(
         self,
@@ -183,41 +160,41 @@ class KnowledgeBase:
     ) -> AddReport:
         """Blocking twin of ``aadd_documents``."""
         add = self._add_documents(
-            documents, collection=_collection_name(collection), allowed=tuple(allowed),
+            documents, collection=checked_collection_name(collection), allowed=tuple(allowed),
             on_progress=on_progress,
         )  # fmt: skip
-        return self._wait(add)
+        return self._background.wait(add)
 
     async def aremove(self, source: str, *, collection: str | None = None) -> int:
         """Remove a source, by name or id, from every index; how many were removed.
 
         Raises SourceNotFoundError when there is none.
         """
-        return await self._submit(self._remove(source, collection))
+        return await self._background.submit(self._remove(source, collection))
 
     def remove(self, source: str, *, collection: str | None = None) -> int:
         """Blocking twin of ``aremove``."""
-        return self._wait(self._remove(source, collection))
+        return self._background.wait(self._remove(source, collection))
 
     async def asources(self, *, collections: Sequence[str] | None = None) -> list[SourceRecord]:
         """Every source, ordered by collection and name."""
-        return await self._submit(self._sources(collections))
+        return await self._background.submit(self._sources(collections))
 
     def sources(self, *, collections: Sequence[str] | None = None) -> list[SourceRecord]:
         """Blocking twin of ``asources``."""
-        return self._wait(self._sources(collections))
+        return self._background.wait(self._sources(collections))
 
     async def asource_text(self, source: str, *, collections: Sequence[str] | None = None) -> str:
         """The extracted text of a source, which all offsets count in."""
-        return await self._submit(self._source_text(source, collections))
+        return await self._background.submit(self._source_text(source, collections))
 
     def source_text(self, source: str, *, collections: Sequence[str] | None = None) -> str:
         """Blocking twin of ``asource_text``."""
-        return self._wait(self._source_text(source, collections))
+        return self._background.wait(self._source_text(source, collections))
 
     def describe(self) -> KnowledgeBaseInfo:
         """The knowledge base at a glance."""
-        return self._wait(self._describe())
+        return self._background.wait(self._describe())
 
     # --------------------------------------------------------------------------------- questions
 
@@ -227,19 +204,19 @@ class KnowledgeBase:
         Raises QuestionError for one that is blank or too long, CollectionNotFoundError for a
         collection that is not there. All else that goes wrong is in the outcome.
         """
-        return await self._submit(self._ask(question, options))
+        return await self._background.submit(self._ask(question, options))
 
     def ask(self, question: str, **options: Unpack[AskOptions]) -> Outcome:
         """Blocking twin of ``aask``."""
-        return self._wait(self._ask(question, options))
+        return self._background.wait(self._ask(question, options))
 
     async def aretrieve(self, question: str, **options: Unpack[AskOptions]) -> Outcome:
         """The outcome of a question: graded evidence, without an answer."""
-        return await self._submit(self._ask(question, options, answer=False))
+        return await self._background.submit(self._ask(question, options, answer=False))
 
     def retrieve(self, question: str, **options: Unpack[AskOptions]) -> Outcome:
         """Blocking twin of ``aretrieve``."""
-        return self._wait(self._ask(question, options, answer=False))
+        return self._background.wait(self._ask(question, options, answer=False))
 
     async def aresume(
         self, snapshot: Mapping[str, Any] | None, reply: str, *, answer: bool = True,
@@ -250,37 +227,45 @@ class KnowledgeBase:
         ``snapshot`` is the ``resume`` value of the outcome that asked. Raises SnapshotError when
         it is damaged, changed, or of another knowledge base.
         """
-        return await self._submit(self._resume(snapshot, reply, options, answer=answer))
+        return await self._background.submit(self._resume(snapshot, reply, options, answer=answer))
 
     def resume(
         self, snapshot: Mapping[str, Any] | None, reply: str, *, answer: bool = True,
         **options: Unpack[AskOptions],
     ) -> Outcome:  # fmt: skip
         """Blocking twin of ``aresume``."""
-        return self._wait(self._resume(snapshot, reply, options, answer=answer))
+        return self._background.wait(self._resume(snapshot, reply, options, answer=answer))
 
     def stream(
         self, question: str, *, answer: bool = True, **options: Unpack[AskOptions]
     ) -> AsyncIterator[RunEvent]:
         """The same run as ``aask``, as typed events; the last one carries the outcome."""
-        return self._stream(lambda sink: self._ask(question, options, answer=answer, sink=sink))
+        return self._background.stream(
+            lambda sink: self._ask(question, options, answer=answer, sink=sink)
+        )
 
     def stream_resume(
         self, snapshot: Mapping[str, Any] | None, reply: str, *, answer: bool = True,
         **options: Unpack[AskOptions],
     ) -> AsyncIterator[RunEvent]:  # fmt: skip
         """The same run as ``aresume``, as typed events; the last one carries the outcome."""
-        return self._stream(
+        return self._background.stream(
             lambda sink: self._resume(snapshot, reply, options, answer=answer, sink=sink)
         )
 
     async def ranked(self, question: str, **options: Unpack[AskOptions]) -> RagRun:
         """The run of a question with the whole fused ranking behind its outcome (for evaluation)."""
-        return await self._submit(self._run(question, options, ignore_event))
+        return await self._background.submit(self._run(question, options, ignore_event))
 
     async def answered(self, outcome: Outcome) -> Outcome:
         """The outcome of a run with its answer: the second half of ``aask`` (for evaluation)."""
-        return await self._submit(self._answered(outcome, ignore_event))
+        return await self._background.submit(self._answered(outcome, ignore_event))
+
+    def as_langchain_retriever(self, **options: Unpack[AskOptions]) -> BaseRetriever:
+        """This knowledge base as a LangChain ``BaseRetriever``; ``options`` as for ``retrieve``."""
+        from anabranch.langchain_retriever import AnabranchRetriever
+
+        return AnabranchRetriever(knowledge_base=self, options=dict(options))
 
     # ------------------------------------------------------------------------------ what they do
 
@@ -294,22 +279,21 @@ class KnowledgeBase:
         on_progress: Callable[[IngestProgress], None] | None,
     ) -> AddReport:
         from anabranch.ingest import Ingestion, name_source
-        from anabranch.reading import walk
 
-        files = {file.location: file for file in (
-            name_source(path, self.path.parent) for path in walk(paths)
-        )}  # fmt: skip
+        found, missing = _walked(paths)
+        files = {file.location: file for file in (name_source(p, self.path.parent) for p in found)}
         if not files:
             raise InputError(
                 f"No file that can be read in {', '.join(repr(str(p)) for p in paths)}. "
-                "`anabranch add --help` lists the kinds of files."
+                "docs/command-line.md lists the kinds of files."
             )
         built = await self._open(create=True)
         ingestion = Ingestion(
             built.parts.store, built.parts.embedder, built.reader, collection=collection,
             allowed=allowed, metadata=metadata, on_progress=on_progress,
         )  # fmt: skip
-        return await ingestion.run(list(files.values()))
+        report = await ingestion.run(list(files.values()))
+        return replace(report, files=(*report.files, *missing))
 
     async def _add_documents(
         self,
@@ -335,7 +319,7 @@ class KnowledgeBase:
 
     async def _sources(self, collections: Sequence[str] | None) -> list[SourceRecord]:
         built = await self._open()
-        scope = await self._checked_scope(built, Scope(collections=_names(collections)))
+        scope = await self._checked_scope(built, Scope(collections=names_of(collections)))
         return await built.parts.store.sources(scope)
 
     async def _source_text(self, source: str, collections: Sequence[str] | None) -> str:
@@ -350,7 +334,7 @@ class KnowledgeBase:
 
     async def _find(self, source: str, collections: Sequence[str] | None) -> list[SourceRecord]:
         built = await self._open()
-        scope = Scope(collections=_names(collections), sources=(source,))
+        scope = Scope(collections=names_of(collections), sources=(source,))
         await self._checked_scope(built, scope)
         records = await built.parts.store.sources(scope)
         if not records:
@@ -387,7 +371,7 @@ class KnowledgeBase:
     async def _run(self, question: str, options: AskOptions, sink: RunSink) -> RagRun:
         from anabranch.workflow import run_rag_graph
 
-        question = self._checked_question(question)
+        question = checked_question(question, longest=self.settings.max_question_characters)
         context = await self._context(options, sink)
         sink(RunEvent("run.started", text=question))
         return await run_rag_graph(question, context)
@@ -435,36 +419,17 @@ class KnowledgeBase:
 
     # -------------------------------------------------------------------------------- the request
 
-    def _checked_question(self, question: str) -> str:
-        from anabranch.decoding import normalise
-
-        cleaned = " ".join(normalise(question).split())
-        if not cleaned:
-            raise QuestionError("The question is blank. Ask something of the documents.")
-        longest = self.settings.max_question_characters
-        if len(cleaned) > longest:
-            raise QuestionError(
-                f"The question has {len(cleaned):,} characters; at most {longest:,} are read "
-                "(ANABRANCH_MAX_QUESTION_CHARACTERS). Put long text into a file and add it."
-            )
-        return cleaned
-
     async def _context(self, options: AskOptions, sink: RunSink) -> RequestContext:
         from anabranch.ports import RequestContext, Weights
 
         started = time.perf_counter()
         built = await self._open()
-        scope = Scope(
-            collections=_names(options.get("collections")),
-            sources=_names(options.get("sources")),
-            principals=_names(options.get("principals")),
-        )
         settings = self.settings
         timeout = options.get("timeout") or settings.timeout
         return RequestContext(
             parts=built.parts,
-            scope=await self._checked_scope(built, scope),
-            budgets=self._budgets(options),
+            scope=await self._checked_scope(built, scope_of(options)),
+            budgets=budgets_of(options, settings),
             started=started,
             deadline=started + timeout,
             index_fingerprint=await built.parts.store.fingerprint(),
@@ -477,28 +442,6 @@ class KnowledgeBase:
             history=tuple(options.get("history", ())),
             sink=sink,
         )  # fmt: skip
-
-    def _budgets(self, options: AskOptions) -> Budgets:
-        from anabranch.ports import Budgets
-
-        settings = self.settings
-        _check_options(options)
-        effort = options.get("effort") or settings.effort
-        given = options.get("variants")
-        variants = settings.variants if given is None else given
-        if effort == "minimal":
-            variants = 0
-        return Budgets(
-            effort=effort,
-            top_k=options.get("top_k") or settings.top_k,
-            variants=VARIANTS_BY_EFFORT[effort] if variants is None else variants,
-            candidates=CANDIDATES_BY_EFFORT[effort],
-            context_tokens=settings.context_tokens,
-            rewrites=0 if effort == "minimal" else 1,
-            asks=settings.max_asks,
-            query_timeout=settings.query_timeout,
-            branch_timeout=settings.branch_timeout,
-        )
 
     async def _checked_scope(self, built: Built, scope: Scope) -> Scope:
         if scope.collections is None:
@@ -524,62 +467,16 @@ class KnowledgeBase:
             )
         return self._built
 
-    # ------------------------------------------------------------------------ the background loop
-
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
-        with self._starting:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                # A daemon: a program that forgets to close still ends.
-                self._thread = threading.Thread(
-                    target=_run_loop, args=(self._loop,), name="anabranch", daemon=True
-                )
-                self._thread.start()
-            return self._loop
-
-    def _wait(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._running_loop())
-        try:
-            return future.result()
-        except BaseException:  # Ctrl-C in the caller's thread: the work must not go on alone
-            future.cancel()
-            raise
-
-    async def _submit(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        return await asyncio.wrap_future(
-            asyncio.run_coroutine_threadsafe(coroutine, self._running_loop())
-        )
-
-    async def _stream(
-        self, start: Callable[[RunSink], Coroutine[Any, Any, Outcome]]
-    ) -> AsyncIterator[RunEvent]:
-        events: asyncio.Queue[RunEvent | None] = asyncio.Queue()
-        loop = asyncio.get_running_loop()
-        run = asyncio.ensure_future(
-            self._submit(start(lambda event: _hand_over(loop, events, event)))
-        )
-        run.add_done_callback(lambda _: events.put_nowait(None))
-        try:
-            while (event := await events.get()) is not None:
-                yield event
-            await run
-        finally:
-            run.cancel()
-
     def close(self) -> None:
         """Close what is open. A closed knowledge base opens again when it is used."""
-        if self._loop is None:
+        if not self._background.running:
             return
         if self._built is not None:
-            self._wait(self._built.close())
+            self._background.wait(self._built.close())
             self._built = None
-        with self._starting:
-            loop, self._loop = self._loop, None
-            # A lock belongs to the loop that it was first waited for in.
-            self._opening = asyncio.Lock()
-        loop.call_soon_threadsafe(loop.stop)
-        if self._thread is not None:
-            self._thread.join(SECONDS_TO_STOP)
+        self._background.close()
+        # A lock belongs to the loop that it was first waited for in.
+        self._opening = asyncio.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -593,28 +490,6 @@ class KnowledgeBase:
         self.close()
 
 
-def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Runs ``loop`` until it is stopped; then whoever still waits for a run gets a cancellation."""
-    try:
-        loop.run_forever()
-    finally:
-        unfinished = asyncio.all_tasks(loop)
-        for task in unfinished:
-            task.cancel()
-        if unfinished:
-            loop.run_until_complete(asyncio.gather(*unfinished, return_exceptions=True))
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()
-
-
-def _hand_over(
-    loop: asyncio.AbstractEventLoop, events: asyncio.Queue[RunEvent | None], event: RunEvent
-) -> None:
-    if not loop.is_closed():  # the one who listened has gone; the run is being cancelled
-        loop.call_soon_threadsafe(events.put_nowait, event)
-
-
 def _ending(status: Status) -> EventName:
     if status == "failed":
         return "run.failed"
@@ -622,30 +497,17 @@ def _ending(status: Status) -> EventName:
     return "run.needs_input" if asks else "run.finished"
 
 
-def _names(names: Sequence[str] | None) -> tuple[str, ...] | None:
-    if isinstance(names, str):  # a string is a sequence of its letters, which nobody means
-        return (names,)
-    return None if names is None else tuple(names)
+def _walked(paths: Sequence[Path]) -> tuple[list[Path], list[FileReport]]:
+    """Every file of ``paths``, and a line for each path that is not there.
 
+    Raises SourceNotFoundError where none of them is.
+    """
+    from anabranch.reading import walk
 
-def _check_options(options: AskOptions) -> None:
-    """Raises InputError for a value that no request can have; None is as if not given."""
-    effort, timeout = options.get("effort"), options.get("timeout")
-    top_k, variants = options.get("top_k"), options.get("variants")
-    if effort is not None and effort not in VARIANTS_BY_EFFORT:
-        raise InputError(f"effort={effort!r}: it is one of {', '.join(VARIANTS_BY_EFFORT)}.")
-    if top_k is not None and top_k < 1:
-        raise InputError(f"top_k={top_k!r}: at least 1 evidence item has to be allowed.")
-    if variants is not None and variants < 0:
-        raise InputError(f"variants={variants!r}: give 0 for none, or more.")
-    if timeout is not None and not timeout > 0:
-        raise InputError(f"timeout={timeout!r}: give the seconds that the request may take.")
-
-
-def _collection_name(name: str) -> str:
-    if not name.strip() or len(name) > 200 or any(ord(character) < 32 for character in name):
-        raise InputError(
-            f"{name[:50]!r} cannot be the name of a collection: 1 to 200 characters, no control "
-            "characters."
-        )
-    return name
+    there = [path for path in paths if path.exists()]
+    missing = [
+        FileReport(str(path), "failed", reason="There is no such file or folder.")
+        for path in paths
+        if path not in there
+    ]
+    return walk(there or paths), missing

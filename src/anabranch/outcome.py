@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from anabranch.conflicts import find
 from anabranch.evidence import as_context, nearest, pack
 from anabranch.fusion import rank_score
 from anabranch.language import has_cjk
@@ -97,6 +98,7 @@ def finish(facts: RunFacts, conclusion: Conclusion, context: RequestContext) -> 
         clarification=clarification,
         resume=_snapshot(facts, conclusion, clarification, context) if clarification else None,
         failures=_failures(facts),
+        conflicts=find(facts.effective_question, evidence),
         nearest=() if answered else nearest(conclusion.passages, conclusion.relevance),
         left_out=left_out,
         trace=facts.trace,

@@ -18,6 +18,7 @@ from anabranch.lexicon import DocumentLexicon, Lexicon
 from anabranch.trace import RunSink, Trace, ignore_event
 from anabranch.types import (
     Answer,
+    Background,
     Chunk,
     Document,
     Effort,
@@ -170,8 +171,12 @@ class Grader(Protocol):
         *,
         history: Sequence[Turn],
         lexicon: Lexicon,
+        background: Background | None = None,
     ) -> EvidenceGrade:
-        """How well the passages answer; proposes a route, decides nothing."""
+        """How well the passages answer; proposes a route, decides nothing.
+
+        ``background`` is what the searched collection gives to this question anyway.
+        """
 
 
 class Rewriter(Protocol):

@@ -353,6 +353,19 @@ class Retrieval:
 
 
 @dataclass(frozen=True, slots=True)
+class Background:
+    """What a collection gives to a question anyway: the tail of its dense leg.
+
+    ``mean`` and ``deviation`` are of the tail's cosines; ``mean`` is None where no dense leg found
+    enough to have a tail. ``agreement`` says how far both legs found the same, 0 to 1.
+    """
+
+    mean: float | None = None
+    deviation: float = 1.0
+    agreement: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class EvidenceGrade:
     """How well passages answer a question. ``passage_relevance`` is aligned with the passages."""
 

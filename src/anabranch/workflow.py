@@ -19,6 +19,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from anabranch.background import background_of
 from anabranch.fanout import attempt, retrieve
 from anabranch.outcome import RagRun, RunFacts, finish
 from anabranch.ports import RequestContext
@@ -44,6 +45,7 @@ from anabranch.types import (
     Rewrite,
     SubQuestion,
     TraceEvent,
+    Turn,
     Variant,
 )
 
@@ -73,6 +75,7 @@ class RagState(TypedDict, total=False):
     query: Query
     variants: tuple[Variant, ...]
     docs: Retrieval
+    first_docs: Retrieval
     retrieval_status: Literal["ok", "empty", "failed"]
     grade: EvidenceGrade | None
     graded: Mapping[str, float]
@@ -90,8 +93,9 @@ class RagState(TypedDict, total=False):
 
 
 class BranchState(TypedDict):
-    """The state of one branch: fresh, shared with nobody."""
+    """The state of one branch: fresh, shared with nobody. ``question`` is the user's whole one."""
 
+    question: str
     query: Query
     variants: tuple[Variant, ...]
     sub_question: SubQuestion | None
@@ -130,10 +134,13 @@ async def grade_documents(state: RagState, runtime: Runtime[RequestContext]) -> 
     name = "grade_documents" if state["rewrite_count"] == 0 else "grade_documents.rewritten"
     with trace.step("grade_documents", "grade the evidence", id=name) as step:
         grade, failures = await _grade_or_keep(state, context)
+        grade, docs = _better(grade, state)
         route = _route(grade, state, context)
         step.detail.update(_shown(grade, route))
-    graded = relevance_of(state["docs"], grade)
-    return {"grade": grade, "graded": graded, "route": route, **_noted(state, trace, failures)}
+    return {
+        "grade": grade, "docs": docs, "first_docs": docs, "graded": relevance_of(docs, grade),
+        "route": route, **_noted(state, trace, failures),
+    }  # fmt: skip
 
 
 async def rewrite_question(state: RagState, runtime: Runtime[RequestContext]) -> RagState:
@@ -217,16 +224,19 @@ def after_grade(state: RagState) -> Literal["rewrite_question", "__end__"]:
 
 def fan_out(state: RagState) -> list[Send]:
     """One branch for the original question at full weight, one for each sub-question."""
-    original = BranchState(query=state["query"], variants=state["variants"], sub_question=None)
+    question = state["question"]
+    original = BranchState(
+        question=question, query=state["query"], variants=state["variants"], sub_question=None
+    )
     return [
         Send("rag_sub_agent", original),
-        *(Send("rag_sub_agent", branch_state(sub)) for sub in state["sub_questions"]),
+        *(Send("rag_sub_agent", branch_state(sub, question)) for sub in state["sub_questions"]),
     ]
 
 
-def branch_state(sub: SubQuestion) -> BranchState:
+def branch_state(sub: SubQuestion, question: str) -> BranchState:
     query = Query(sub.id, sub.question, "sub_question", parent="q1", group=sub.id)
-    return BranchState(query=query, variants=sub.variants, sub_question=sub)
+    return BranchState(question=question, query=query, variants=sub.variants, sub_question=sub)
 
 
 # ------------------------------------------------------------------------------------ what they do
@@ -296,6 +306,17 @@ async def _grade_or_keep(
     return replace(earlier, passage_relevance=known), (grade,)
 
 
+def _better(grade: EvidenceGrade | None, state: RagState) -> tuple[EvidenceGrade | None, Retrieval]:
+    """The grade, and the documents that it is of: a rewrite that made things worse is ignored.
+
+    Its queries stay listed, so that the outcome says what was searched.
+    """
+    docs, earlier, first = state["docs"], state.get("grade"), state.get("first_docs")
+    if grade is None or earlier is None or first is None or grade.confidence >= earlier.confidence:
+        return grade, docs
+    return earlier, replace(docs, passages=first.passages)
+
+
 def _route(
     grade: EvidenceGrade | None, state: RagState, context: RequestContext
 ) -> GradeRoute | None:
@@ -325,12 +346,17 @@ async def _rewrite(
     return (None, (rewrite,)) if isinstance(rewrite, Failure) else (rewrite, ())
 
 
-async def _grade(question: str, docs: Retrieval, context: RequestContext) -> EvidenceGrade:
+async def _grade(
+    question: str, docs: Retrieval, context: RequestContext, *, within: str | None = None
+) -> EvidenceGrade:
+    """``within``: the whole question that ``question`` is part of. What it says is never asked."""
     passages = docs.passages[: context.budgets.top_k + GRADED_BEYOND]
     lexicon = await context.parts.store.lexicon(context.scope)
     return await context.parts.grader.grade(
-        question, passages, history=context.history, lexicon=lexicon
-    )
+        question, passages,
+        history=(*context.history, Turn("user", within)) if within else context.history,
+        lexicon=lexicon, background=background_of(docs),
+    )  # fmt: skip
 
 
 async def _branch(state: BranchState, context: RequestContext, trace: Trace) -> BranchResult:
@@ -338,7 +364,8 @@ async def _branch(state: BranchState, context: RequestContext, trace: Trace) -> 
     name = f"rag_sub_agent.{query.id}"
     with trace.step("rag_sub_agent", query.text, id=name, group=query.group) as step:
         docs = await retrieve(query, context, trace=trace, parent=name, variants=state["variants"])
-        grade = await _grade(query.text, docs, context)
+        within = state["question"] if sub else None
+        grade = await _grade(query.text, docs, context, within=within)
         may_ask = _may_ask(context, context.asked)
         route = resolve_route(grade, rewrites_left=0, may_ask=may_ask, in_branch=True)
         status = branch_status(docs, grade, route)

@@ -20,6 +20,7 @@ from anabranch.lexicon import combine
 from anabranch.ports import Store
 from anabranch.stores.lance import LanceStore
 from anabranch.stores.memory import MemoryStore
+from anabranch.stores.mirror import MirroredStore
 from anabranch.types import Scope
 from store_samples import DIMENSIONS, indexed, vector_of, vectors_of
 
@@ -34,10 +35,15 @@ async def open_lance(folder: Path) -> Store:
     return await LanceStore.open(folder, dimensions=DIMENSIONS)
 
 
+async def open_mirror(folder: Path) -> Store:
+    return MirroredStore(await LanceStore.open(folder, dimensions=DIMENSIONS))
+
+
 # A new implementation is one line here.
 IMPLEMENTATIONS: dict[str, Callable[[Path], Awaitable[Store]]] = {
     "memory": open_memory,
     "lance": open_lance,
+    "mirror": open_mirror,
 }
 
 
@@ -304,7 +310,7 @@ async def test_text_search_ranks_the_rarer_word_and_the_shorter_text_first(store
     assert min(scores) > 0
 
 
-async def test_both_stores_give_the_same_scores(tmp_path: Path) -> None:
+async def test_every_store_gives_the_same_scores(tmp_path: Path) -> None:
     documents = [indexed(f"{n}.txt", f"apple word{n % 5} " + "filler " * n) for n in range(12)]
     results = []
     for name in IMPLEMENTATIONS:

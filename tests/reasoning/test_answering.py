@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from anabranch.evidence import guard
 from anabranch.reasoning.answering import LocalAnswerer
-from anabranch.types import Answer, Evidence, SubQuestion
+from anabranch.types import Answer, Evidence, SubQuestion, WindowScore
 
 
 def evidence(
@@ -149,3 +151,128 @@ async def test_a_sentence_longer_than_an_answer_is_cut_at_a_word() -> None:
     made = await answer("What about the warranty of the device?", evidence(1, text))
     assert made.citations
     assert len(made.text) <= 610
+
+
+# ------------------------------------------------------------------------- what is never shown
+
+
+async def test_headings_titles_and_running_heads_are_not_sentences() -> None:
+    text = (
+        "Larkmoor annual report 2025 Page 3\nTravel allowance for the Berlin office\n\n"
+        "What does Berlin pay for travel?\nFinance pays 28 euros a day."
+    )
+    made = await answer(
+        "What is the travel allowance for the Berlin office?",
+        evidence(1, text, title="Larkmoor annual report 2025"),
+    )
+    assert made.text == "Finance pays 28 euros a day. [1]"
+
+
+async def test_the_heading_above_a_sentence_counts_as_its_words() -> None:
+    text = (
+        "## Parking\n\nNine dollars a day.\n\n## Annual leave\n\nFull-time colleagues have 30 days."
+        "\n\n## Pets\n\nLeave them at home."
+    )
+    made = await answer("What is the annual leave?", evidence(1, text))
+    assert made.text.startswith("Full-time colleagues have 30 days. [1]")
+
+
+async def test_references_of_a_document_are_not_markers() -> None:
+    text = "The dose is 20 mg for adults [12], as the trial of 2019 showed [3]."
+    made = await answer("What is the dose for adults?", evidence(1, text))
+    assert made.text == "The dose is 20 mg for adults (12), as the trial of 2019 showed (3). [1]"
+    assert made.citations[0].quote == text
+    assert guard(made, [evidence(1, text)]).unsupported == ()
+
+
+async def test_rows_about_other_things_are_left_out() -> None:
+    rows = "\n".join(
+        f"| LM-04{n} | Laptop | {name} |" for n, name in ((16, "Ada"), (17, "Ben"), (18, "Cleo"))
+    )
+    made = await answer(
+        "Who uses the laptop LM-0417?", evidence(1, rows, context="Number | Item | User")
+    )
+    assert made.text == "Number: LM-0417; Item: Laptop; User: Ben [1]"
+
+
+async def test_figures_of_a_printed_table_come_with_the_line_that_names_them() -> None:
+    text = "Millions of euros 2024 2025\nMaterial 3.6 4.2\nResearch and development 0.9 1.1"
+    made = await answer("What was spent on research and development?", evidence(1, text))
+    assert made.text == ("Millions of euros 2024 2025 [1]\nResearch and development 0.9 1.1 [1]")
+
+
+async def test_a_pronoun_comes_with_the_sentence_that_says_what_it_stands_for() -> None:
+    text = "Elise Marten was born in Trento. She plays the judge in the film Tall Water."
+    made = await answer("Who plays the judge in Tall Water?", evidence(1, text))
+    assert made.text.startswith("Elise Marten was born in Trento. [1] She plays the judge")
+
+
+async def test_much_weaker_sentences_of_other_passages_do_not_fill_up() -> None:
+    other = evidence(2, "The cafeteria serves soup. The lift is slow.", relevance=0.1)
+    made = await answer("How many days of annual leave do employees receive?",
+                        evidence(1, "Employees receive 30 days of annual leave."), other)  # fmt: skip
+    assert made.text == "Employees receive 30 days of annual leave. [1]"
+
+
+async def test_what_the_words_leave_open_is_decided_by_meaning() -> None:
+    text = "Pets may come along on Fridays. The lift is slow."
+    split = text.index("The")
+    close = (WindowScore(0, split - 1, 0.6), WindowScore(split, len(text), 0.1))
+    far = (WindowScore(0, split - 1, 0.1), WindowScore(split, len(text), 0.6))
+    for windows, first in ((close, "Pets"), (far, "The lift")):
+        made = await answer("Can I bring a dog?", replace(evidence(1, text), windows=windows))
+        assert made.text.startswith(first)
+
+
+# -------------------------------------------------------------------------- several things at once
+
+
+async def test_a_comparison_gives_the_sentences_that_differ() -> None:
+    text = (
+        "# Leave in the {0} office\n\nThis page is for colleagues in {0}. Ask early for leave.\n\n"
+        "## Annual leave\n\nFull-time colleagues have {1} vacation days in a calendar year."
+    )
+    made = await answer(
+        "How does annual leave differ between Berlin and Boston?",
+        evidence(1, text.format("Berlin", 30), title="Leave in the Berlin office"),
+        evidence(2, text.format("Boston", 20), title="Leave in the Boston office"),
+        parts=("What is the annual leave in Berlin?", "What is the annual leave in Boston?"),
+    )
+    berlin, boston = made.text.split("\n")
+    assert berlin.startswith("Berlin: Full-time colleagues have 30 vacation days")
+    assert boston.startswith("Boston: Full-time colleagues have 20 vacation days")
+
+
+async def test_parts_that_are_different_questions_have_no_label() -> None:
+    made = await answer(
+        "Why did the gateway fail and how much did the credits cost?",
+        evidence(1, "The gateway failed because a certificate expired."),
+        evidence(2, "The credits for customers cost 41,200 euros."),
+        parts=("Why did the gateway fail?", "How much did the credits cost?"),
+    )
+    assert made.text == (
+        "The gateway failed because a certificate expired. [1]\n"
+        "The credits for customers cost 41,200 euros. [2]"
+    )
+
+
+async def test_chinese_comparisons_are_labelled_by_their_subjects() -> None:
+    made = await answer(
+        "Dipper和Plover的保修期分别是多久？",
+        evidence(1, "Dipper的保修期为三十六个月。"),
+        evidence(2, "Plover的保修期为十八个月。"),
+        parts=("Dipper的保修期是多久？", "Plover的保修期是多久？"),
+    )
+    assert made.text == (
+        "Dipper: Dipper的保修期为三十六个月。 [1]\nPlover: Plover的保修期为十八个月。 [2]"
+    )
+
+
+async def test_both_sides_of_a_conflict_are_quoted() -> None:
+    items = [
+        evidence(1, "The notice period is four weeks. It starts on a Monday. It ends on a Friday."),
+        evidence(2, "The notice period is six weeks.", relevance=0.25),
+    ]
+    made = await answer("How long is the notice period?", *items)
+    assert "four weeks. [1]" in made.text
+    assert "six weeks. [2]" in made.text

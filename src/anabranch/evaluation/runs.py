@@ -12,7 +12,8 @@ from anabranch.evaluation import labels
 from anabranch.evaluation.datasets import Dataset, EvalQuery
 from anabranch.evaluation.metrics import contains_gold
 from anabranch.evaluation.progress import query_progress
-from anabranch.knowledge_base import AskOptions, KnowledgeBase
+from anabranch.knowledge_base import KnowledgeBase
+from anabranch.request import AskOptions
 from anabranch.types import Complexity, Effort, Outcome, Passage, Status
 
 # Asked before anything is timed: it loads the model and the graph.

@@ -50,6 +50,11 @@ _DEMONSTRATIVE = re.compile(
     r"|work|works|apply|applies|happen|happens|take|takes|start|end|include|come|go|get)\b))",
     re.IGNORECASE,
 )
+# "Who is responsible for that?", "What is the deadline for this?": at the end, behind a preposition.
+_CLOSING = re.compile(
+    r"^\s*\w+\b.*\b(?:for|of|with|about|to|from|by|on|in|at)\s+(this|that|these|those|it|them)\s*[?.!]*$",
+    re.IGNORECASE,
+)
 _THERE = re.compile(r"\b(there)\b(?=\s*[?.!]*$)", re.IGNORECASE)
 # "It" that stands for nothing: weather, time, "is it possible to", "how long does it take to".
 _EMPTY_IT = re.compile(
@@ -112,21 +117,24 @@ def _english_reference(question: str) -> str | None:
     # A name anywhere, or any noun before the pronoun, may be what it stands for.
     if features.names(question) or features.cut_question(question).names or '"' in question:
         return None
-    before = [
-        word
-        for word in language.words(question[: first.start()])
-        if word not in language.ENGLISH_STOP_WORDS and word not in _NOT_THINGS
-    ]
+    before, after = _things(question[: first.start()]), _things(question[first.end() :])
+    closing = _CLOSING.search(question)
+    if closing is not None and closing.start(1) == first.start() and len(before) <= 1:
+        return first.group(1)
     if any(not word.endswith("ed") for word in before):
         return None
-    after = [
-        word
-        for word in language.words(question[first.end() :])
-        if word not in language.ENGLISH_STOP_WORDS and word not in _NOT_THINGS
-    ]
     # "Where do they grow hops": people in general. "He" and "she" always mean someone.
     person = first.group(1).lower() in ("he", "him", "his", "she", "her")
     return first.group(1) if len(after) <= (4 if person else 1) else None
+
+
+def _things(text: str) -> list[str]:
+    """The words that may name what a pronoun stands for."""
+    return [
+        word
+        for word in language.words(text)
+        if word not in language.ENGLISH_STOP_WORDS and word not in _NOT_THINGS
+    ]
 
 
 def _chinese_reference(question: str) -> str | None:
@@ -166,15 +174,14 @@ def several_candidates(
     *,
     weights: Mapping[str, float],
     history: Sequence[Turn],
-    floor: float,
 ) -> Ambiguity | None:
     """The documents of one kind that answer differently, named after what differs.
 
-    ``relevance`` is aligned with ``passages``; nothing below ``floor`` counts.
+    ``relevance`` is aligned with ``passages``.
     """
     if _asks_for_several(question.text):
         return None
-    candidates = _equals_of_the_best(question, passages, relevance, weights, floor)
+    candidates = _equals_of_the_best(question, passages, relevance, weights)
     if len(candidates) < 2:
         return None
     first = candidates[0]
@@ -217,7 +224,6 @@ def _equals_of_the_best(
     passages: Sequence[Passage],
     relevance: Sequence[float],
     weights: Mapping[str, float],
-    floor: float,
 ) -> list[Passage]:
     """The best passage and those that cover the question about as well, in order of rank."""
     ranked = list(zip(passages, relevance, strict=True))[: features.GRADED_PASSAGES]
@@ -234,7 +240,7 @@ def _equals_of_the_best(
     return [
         passage
         for passage, chance in ranked
-        if chance >= max(floor, _AS_RELEVANT * best) and coverage(passage) >= most - _AS_COVERED
+        if chance >= _AS_RELEVANT * best and coverage(passage) >= most - _AS_COVERED
     ]
 
 

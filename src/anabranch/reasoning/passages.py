@@ -1,5 +1,4 @@
-"""What of a question stands in which passage: the pure features that grading, rewriting and
-answering share.
+"""Questions and passages in terms, sentences and names: what grading, rewriting and answering share.
 
 Text is cut once and remembered, because the same passage is graded, rewritten from and quoted
 within one request.
@@ -7,23 +6,17 @@ within one request.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from anabranch import language
-from anabranch.lexicon import Lexicon
 from anabranch.types import Passage
 
 # Below the first few passages a match says little: the tail of any ranking holds common words.
 GRADED_PASSAGES = 8
-_TOGETHER = 5
-# One or two matches can be chance, four cannot: beyond that a longer question is not a better one,
-# and a shorter one has matched when all of it has.
-_ENOUGH_TERMS = 4
 _QUOTED = re.compile(r"[\"“「『《]([^\"”」』》]{2,60})[\"”」』》]")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?![\w])")
 # Capitals inside a sentence, with small joining words: "Bank of England", "iOS", "R2-D2".
@@ -140,114 +133,10 @@ def names(text: str) -> list[str]:
     return found
 
 
-def term_weights(
-    terms: Iterable[str], question: str, passages: Sequence[Passage], *, lexicon: Lexicon
-) -> dict[str, float]:
-    """Smoothed inverse document frequency of each term, at least 1.
-
-    The lexicon counts words as written, a term is a stem: the question's own spelling is looked up
-    beside it. Where the lexicon knows neither, the passages at hand are counted.
-    """
-    spellings = _spellings(question)
-    size = max(lexicon.document_count, len(passages))
-    weights = {}
-    for term in terms:
-        known = max(
-            (lexicon.words.get(word, 0) for word in (term, *spellings.get(term, ()))), default=0
-        )
-        seen = sum(term in cut(passage.chunk.text).terms for passage in passages)
-        weights[term] = 1.0 + math.log((size + 1) / (max(known, min(seen, size)) + 1))
-    return weights
-
-
-def _spellings(question: str) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for word in language.words(question):
-        for term in language.terms(word)[:1] if not language.has_cjk(word) else ():
-            found[term] = (*found.get(term, ()), word, f"{word}s", word.removesuffix("s"))
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Features:
-    """What of the question the passages hold. Coverages are shares of the weighted terms."""
-
-    similarity: float | None
-    window_coverage: float
-    passage_coverage: float
-    together_coverage: float
-    rarest_absent: float
-    names_absent: float
-    numbers_absent: float
-    bigram_share: float
-    matched_terms: float
-    missing: tuple[str, ...]
-
-    def values(self) -> dict[str, float]:
-        """The numbers that a model reads.
-
-        ``either`` joins words and meaning so that one makes up for the other (1 minus the product
-        of what each leaves open), and more of either never lowers it.
-        """
-        similarity = max(self.similarity or 0.0, 0.0)
-        return {
-            "similarity": similarity,
-            "window_coverage": self.window_coverage,
-            "passage_coverage": self.passage_coverage,
-            "together_coverage": self.together_coverage,
-            "rarest_absent": self.rarest_absent,
-            "names_absent": self.names_absent,
-            "numbers_absent": self.numbers_absent,
-            "bigram_share": self.bigram_share,
-            "matched_terms": self.matched_terms,
-            "either": 1.0 - (1.0 - similarity) * (1.0 - self.passage_coverage),
-        }
-
-
 def around(passage: Passage) -> frozenset[str]:
     """Terms of a passage with its title and headings counted."""
     chunk = passage.chunk
     return cut(chunk.text).terms | term_set(chunk.title) | term_set(chunk.context)
-
-
-def measure(
-    question: CutQuestion, passages: Sequence[Passage], weights: Mapping[str, float]
-) -> Features:
-    """The features of the first passages together; ``weights`` come from ``term_weights``."""
-    total = sum(weights[term] for term in question.terms) or 1.0
-    asked = frozenset(question.terms)
-
-    def coverage(found: frozenset[str]) -> float:
-        return sum(weights[term] for term in question.terms if term in found) / total
-
-    graded = passages[:GRADED_PASSAGES]
-    cuts = [cut(passage.chunk.text) for passage in graded]
-    windows = [window & asked for text in cuts for window in text.windows]
-    wholes = [around(passage) & asked for passage in graded]
-    best_window = max((coverage(window) for window in windows), default=0.0)
-    together = frozenset().union(*wholes[:_TOGETHER])
-    similarities = [p.similarity for p in graded if p.similarity is not None]
-    pairs = frozenset().union(*(text.bigrams for text in cuts))
-    numbers = frozenset().union(*(text.numbers for text in cuts))
-    rarest = max(question.terms, key=lambda term: weights[term], default=None)
-    return Features(
-        similarity=max(similarities, default=None),
-        window_coverage=best_window,
-        passage_coverage=max((coverage(whole) for whole in wholes), default=0.0),
-        together_coverage=coverage(together),
-        rarest_absent=float(rarest is not None and rarest not in together),
-        names_absent=_absent([name <= together for name in question.names]),
-        numbers_absent=_absent([number in numbers for number in sorted(question.numbers)]),
-        bigram_share=sum(pair in pairs for pair in question.bigrams)
-        / max(len(question.bigrams), 1),
-        matched_terms=min(max((len(w) for w in windows), default=0), _ENOUGH_TERMS)
-        / max(min(len(question.terms), _ENOUGH_TERMS), 2),
-        missing=tuple(term for term in question.terms if term not in together),
-    )
-
-
-def _absent(present: Sequence[bool]) -> float:
-    return 1.0 - sum(present) / len(present) if present else 0.0
 
 
 def written(question: str, missing: Iterable[str]) -> tuple[str, ...]:

@@ -27,6 +27,9 @@ _NUMBER = re.compile(
     r"|forty|fifty|sixty|ninety|hundred)\b",
     re.IGNORECASE,
 )
+# A short line without a figure or a mark that ends or divides a sentence is a heading.
+_LONGEST_HEADING = 60
+_SENTENCE = re.compile(r"[\d.!?;:|,。！？；：，、]")
 _LONGEST_LABEL = 3
 _LONGEST_CJK_LABEL = 6
 # Two answers are of one kind if their words overlap this much; figures need less, since the same
@@ -72,17 +75,26 @@ def contrast(question: features.CutQuestion, first: Passage, second: Passage) ->
 
 
 def best_window(asked: frozenset[str], text: str) -> str:
-    """The sentence of ``text`` with most of the asked terms, with its neighbour if that adds any."""
+    """The sentence of ``text`` with most of the asked terms, with its neighbour if that adds any.
+
+    A heading names a fact without telling it, and of equals the one with a figure tells more.
+    """
     sentences = features.cut(text).sentences
-    best: tuple[int, int, int] | None = None
-    for number, sentence in enumerate(sentences):
-        for last in sentences[number : number + 2]:
+    telling = [one for one in sentences if not _is_heading(text[one.start : one.end])] or sentences
+    best: tuple[int, bool, int, int] | None = None
+    for number, sentence in enumerate(telling):
+        for last in telling[number : number + 2]:
             count = len((sentence.term_set | last.term_set) & asked)
+            plain = _NUMBER.search(text[sentence.start : last.end]) is None
             # More terms first, then the shorter span: a neighbour must earn its place.
-            key = (-count, last.end - sentence.start, sentence.start)
+            key = (-count, plain, last.end - sentence.start, sentence.start)
             if best is None or key < best:
                 best = key
-    return text[best[2] : best[2] + best[1]] if best else ""
+    return text[best[3] : best[3] + best[2]] if best else ""
+
+
+def _is_heading(line: str) -> bool:
+    return line.startswith("#") or (len(line) < _LONGEST_HEADING and _SENTENCE.search(line) is None)
 
 
 def is_mentioned(label: str, text: str) -> bool:

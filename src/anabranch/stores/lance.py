@@ -203,7 +203,7 @@ class LanceStore:
         A filter leaves few rows in each partition, and recall falls (measured: to .65), so that
         a small scope is compared whole and a larger one looked up in more partitions.
         """
-        version = await self._table.version()
+        version = await self.version()
         if self._partitions is None or self._partitions[0] != version:
             self._partitions = version, await vector_partitions(self._table)
         partitions = self._partitions[1]
@@ -263,13 +263,39 @@ class LanceStore:
             return lexicon
 
     async def fingerprint(self) -> str:
-        with storage_errors("read", self._path):
-            version = await self._table.version()
+        version = await self.version()
         if self._fingerprint is None or self._fingerprint[0] != version:
             # Of the content, not the version: optimizing changes that too, and says nothing.
             digest = combined_digest(await self._document_column("digest", Scope()))
             self._fingerprint = version, digest
         return self._fingerprint[1]
+
+    # ----------------------------------------------------------------- for a copy of the table
+
+    @property
+    def dimensions(self) -> int:
+        return self._dimensions
+
+    async def version(self) -> int:
+        """The newest version of the table, by whatever process; every write makes one."""
+        with storage_errors("read", self._path):
+            return int(await self._table.version())
+
+    async def leaf_count(self) -> int:
+        return await self._count("level = 3")
+
+    async def states(self) -> dict[str, tuple[str, str]]:
+        """For each source id what is another when anything of the document is."""
+        rows = await self._select(["source_id", "digest", ITEM], "level = 0")
+        names, *states = (rows.column(name).to_pylist() for name in rows.column_names)
+        return dict(zip(names, zip(*states, strict=True), strict=True))
+
+    async def rows(
+        self, columns: Sequence[str], *, source_ids: Sequence[str] | None = None
+    ) -> pyarrow.Table:
+        """All rows of all documents, or of those named, as one version of the table has them."""
+        condition = None if source_ids is None else one_of("source_id", source_ids)
+        return await self._select(columns, condition)
 
     async def close(self) -> None:
         self._table.close()  # type: ignore[no-untyped-call]

@@ -1,0 +1,100 @@
+"""An event loop of its own in a background thread, for callers in any thread or loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+Event = TypeVar("Event")
+
+# What still runs when it is closed is cancelled, and then has this long to end.
+SECONDS_TO_STOP = 5.0
+
+
+class BackgroundLoop:
+    """Started by its first use. Closed, it starts again when it is used again."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+
+    @property
+    def running(self) -> bool:
+        return self._loop is not None
+
+    def wait(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
+        """The result of ``coroutine``, blocking. An interrupted caller cancels it."""
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._running())
+        try:
+            return future.result()
+        except BaseException:  # Ctrl-C in the caller's thread: the work must not go on alone
+            future.cancel()
+            raise
+
+    async def submit(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
+        """The result of ``coroutine``, awaited in the caller's loop; cancelled with the caller."""
+        return await asyncio.wrap_future(
+            asyncio.run_coroutine_threadsafe(coroutine, self._running())
+        )
+
+    async def stream(
+        self, start: Callable[[Callable[[Event], None]], Coroutine[Any, Any, object]]
+    ) -> AsyncIterator[Event]:
+        """What the coroutine that ``start`` makes hands to its sink, as it comes.
+
+        Raises what the coroutine raised, after its events. Who stops listening cancels it.
+        """
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def hand_over(event: Event) -> None:
+            if not loop.is_closed():  # else the one who listened has gone: the run is cancelled
+                loop.call_soon_threadsafe(events.put_nowait, event)
+
+        run = asyncio.ensure_future(self.submit(start(hand_over)))
+        run.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            await run
+        finally:
+            run.cancel()
+
+    def close(self) -> None:
+        """Stop the loop; whoever waits for something in it gets a cancellation."""
+        with self._starting:
+            loop, self._loop = self._loop, None
+        if loop is None:
+            return
+        loop.call_soon_threadsafe(loop.stop)
+        if self._thread is not None:
+            self._thread.join(SECONDS_TO_STOP)
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._starting:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                # A daemon: a program that forgets to close still ends.
+                self._thread = threading.Thread(
+                    target=_run, args=(self._loop,), name="anabranch", daemon=True
+                )
+                self._thread.start()
+            return self._loop
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        unfinished = asyncio.all_tasks(loop)
+        for task in unfinished:
+            task.cancel()
+        if unfinished:
+            loop.run_until_complete(asyncio.gather(*unfinished, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()

@@ -1,0 +1,98 @@
+"""Names in a sentence, as far as their writing shows them: capitals, quotes, Chinese marks; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from anabranch.language import ENGLISH_STOP_WORDS, fold, has_cjk
+
+LONGEST_NAME = 60
+
+_WORD = re.compile(r"[^\W_](?:[\w'’&/-]|\.(?=\w))*")
+# Small words that a name may have inside: "Bank of England", "Leonardo da Vinci". Not "and" or
+# "in", which mostly stand between two names.
+_INSIDE = frozenset("of the de la le du des von van der den di da &".split())  # noqa: SIM905
+_POSSESSIVE = re.compile(r"['’]s?\Z")
+_QUOTED = re.compile(r"[“\"「『《〈]([^“”\"「」『』《》〈〉\n]{2,40})[”\"」』》〉]")
+# What follows a name at the start of a Chinese sentence or clause: 鲁迅（…）, 柏林是…, 故宫位于….
+_SUBJECT = re.compile(
+    r"(?:^|(?<=[。！？；，,\n]))([\u3400-\u9fffA-Za-z0-9·]{2,12}?)"
+    r"(?=[（(]|是|为|為|位于|位於|出生|成立|由|系|属于|屬於|于\d|於\d)"
+)
+# Who did it: 由王家卫执导, 由人事部审批.
+_AGENT = re.compile(
+    r"由([\u3400-\u9fff·]{2,10}?)(?:执导|執導|导演|導演|主演|创作|創作|撰写|撰寫|编写|編寫|设计|設計|创办|"
+    r"創辦|创立|創立|建立|发明|發明|担任|擔任|出版|制作|製作|负责|負責|审批|審批|批准|管理|提供)"
+)
+# A character of a Chinese name: not one that joins it to what stands before.
+_HAN = "(?![由是在的和与與於于为為了将將把被对對向从從这這该該他她它其及或])[\u3400-\u9fff]"
+# Foreign names keep their dot, and what has a kind at its end is a name: 列夫·托尔斯泰, 北京大学.
+_DOTTED = re.compile(rf"(?:{_HAN}){{1,6}}(?:·(?:{_HAN}){{1,8}})+")
+_KIND = re.compile(
+    rf"(?:{_HAN}){{2,10}}?(?:大学|大學|学院|學院|公司|集团|集團|银行|銀行|出版社|乐队|樂隊|博物馆|博物館|"
+    r"委员会|委員會|研究所|部门|部門|部|省|市|县|縣|区|區|镇|鎮|岛|島)(?![\u3400-\u9fff]?长)"
+)
+# A run that begins like this points back or is a phrase about something, not its name.
+_NO_NAME = re.compile(
+    "[这這那其该該他她它此本各每在从從由对對向以因当當但而并並和与與或及也都就被把将將是有的之了不如若又还還]"
+)
+
+
+def names_in_sentence(sentence: str) -> Iterator[str]:
+    """Names in the order in which their kinds are looked for, each as it is written."""
+    seen: set[str] = set()
+    for name in _candidates(sentence):
+        stripped = name.strip(" ,.;:·")
+        if 1 < len(stripped) <= LONGEST_NAME and fold(stripped) not in seen:
+            seen.add(fold(stripped))
+            yield stripped
+
+
+def _candidates(sentence: str) -> Iterator[str]:
+    if has_cjk(sentence):
+        for match in _QUOTED.finditer(sentence):
+            yield match[1]
+        for pattern in (_DOTTED, _SUBJECT, _AGENT, _KIND):
+            for match in pattern.finditer(sentence):
+                run = match[match.lastindex or 0]
+                if not _NO_NAME.match(run):
+                    yield run
+    yield from _capitalised(sentence)
+
+
+def _capitalised(sentence: str) -> Iterator[str]:
+    """Runs of capitalised words, with the small words and numbers that stand inside of them."""
+    run: list[re.Match[str]] = []
+    waiting: list[re.Match[str]] = []  # small words: part of the name if another capital follows
+    for match in _WORD.finditer(sentence):
+        word = match.group()
+        last = (waiting or run)[-1] if run else None
+        if last is not None and not _joined(sentence[last.end() : match.start()], last.group()):
+            yield from _written(sentence, run)
+            run, waiting = [], []
+        if word[0].isupper() or (run and not waiting and word[0].isdigit()):
+            run += [*waiting, match]
+            waiting = []
+        elif run and word in _INSIDE and len(waiting) < 2:
+            waiting.append(match)
+        else:
+            yield from _written(sentence, run)
+            run, waiting = [], []
+    yield from _written(sentence, run)
+
+
+def _joined(gap: str, before: str) -> bool:
+    """Whether a name goes on over ``gap``: blanks, quotes, or the dot of an initial."""
+    return not gap.strip(" \t\n'\"") or (gap.strip() == "." and len(before) <= 2)
+
+
+def _written(sentence: str, run: list[re.Match[str]]) -> Iterator[str]:
+    """The name as written, without the words that merely begin a sentence."""
+    kept = list(run)
+    while kept and fold(kept[0].group()) in ENGLISH_STOP_WORDS:
+        kept.pop(0)
+    # One word that begins the sentence has its capital from there; a short form has it anyway.
+    alone = len(kept) == 1 and not sentence[: kept[0].start()].strip(" \t\n*#>•-\"“'")
+    if kept and not (alone and not kept[0].group()[1:2].isupper()):
+        yield _POSSESSIVE.sub("", sentence[kept[0].start() : kept[-1].end()])

@@ -1,0 +1,324 @@
+"""How well passages match a question, as the numbers that the grade model reads; pure.
+
+Coverage is a share of the question's terms by their rarity. A term counts in full where its stem
+or a spelled-out short form stands, and half where only a word of the same beginning does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from anabranch import language
+from anabranch.lexicon import Lexicon, expansions
+from anabranch.reasoning.passages import (
+    GRADED_PASSAGES,
+    CutQuestion,
+    around,
+    cut,
+    cut_question,
+    term_set,
+    written,
+)
+from anabranch.types import Background, Passage
+
+# The first passages taken together: further down a ranking holds common words of any kind.
+_TOGETHER = 5
+# One or two matches can be chance, four cannot: beyond that a longer question is not a better one,
+# and a shorter one has matched when all of it has.
+_ENOUGH_TERMS = 4
+# "Electric" and "electrode", "retire" and "retirement": alike enough to count half.
+_SAME_BEGINNING = 5
+_LIKENESS = 0.5
+# Seven and thirty terms: up to there questions are all short, from there on all long.
+_SHORTEST, _LONGEST = 3.0, 5.0
+# Deviations above the background that say all there is to say.
+_FAR_ABOVE = 15.0
+# A name of this many letters that is an edit away from a word of the documents is a slip or
+# another spelling; shorter ones have neighbours by chance.
+_REPAIRABLE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question in terms, what each weighs, and what else each may be written as.
+
+    ``other_forms``: term -> term sets, any of which stands for it. ``unknown``: terms that no
+    document in scope has, in any inflection; never CJK, whose words the lexicon does not count.
+    ``unknown_names``: what the question names that is made of nothing else, slips apart.
+    ``shortened``: terms that are short for something that the documents spell out.
+    """
+
+    cut: CutQuestion
+    weights: Mapping[str, float]
+    other_forms: Mapping[str, tuple[frozenset[str], ...]]
+    unknown: frozenset[str]
+    unknown_names: tuple[frozenset[str], ...] = ()
+    shortened: frozenset[str] = frozenset()
+
+    @property
+    def total(self) -> float:
+        return math.fsum(self.weights[term] for term in self.cut.terms) or 1.0
+
+    def credits(self, found: frozenset[str]) -> dict[str, float]:
+        """How far each term stands among ``found``; those that don't are left out."""
+        held = {term: 1.0 for term in self.cut.terms if term in found}
+        for term, forms in self.other_forms.items():
+            if term not in held and any(form <= found for form in forms):
+                held[term] = 1.0
+        missing = [term for term in self.cut.terms if term not in held]
+        if missing:
+            beginnings = _beginnings(found)
+            for term in missing:
+                if term[:_SAME_BEGINNING] in beginnings:
+                    held[term] = _LIKENESS
+        return held
+
+    def coverage(self, held: Mapping[str, float]) -> float:
+        return math.fsum(self.weights[term] * credit for term, credit in held.items()) / self.total
+
+
+def _beginnings(found: frozenset[str]) -> frozenset[str]:
+    return frozenset(term[:_SAME_BEGINNING] for term in found if len(term) >= _SAME_BEGINNING)
+
+
+def ask(question: str, passages: Sequence[Passage], lexicon: Lexicon) -> Asked:
+    """``question`` made ready to be compared with ``passages`` from the documents of ``lexicon``."""
+    asked = cut_question(question)
+    forms: dict[str, tuple[frozenset[str], ...]] = {}
+    terms = frozenset(asked.terms)
+    pairs = expansions(question, lexicon)
+    for short, long in pairs:
+        for shown, meant in ((short, long), (long, short)):
+            stands = term_set(meant)
+            for term in term_set(shown) & terms if stands else ():
+                forms[term] = (*forms.get(term, ()), stands)
+    unknown = frozenset(
+        term
+        for term in asked.terms
+        if lexicon.words and term not in forms and not language.has_cjk(term)
+        and not _is_known(term, question, lexicon)
+    )  # fmt: skip
+    return Asked(
+        cut=asked,
+        weights=term_weights(asked.terms, question, passages, lexicon),
+        other_forms=forms,
+        unknown=unknown,
+        unknown_names=tuple(
+            name for name in asked.names if name <= unknown and not _is_slip(name, asked, lexicon)
+        ),
+        shortened=terms & frozenset[str]().union(*(term_set(short) for short, _ in pairs)),
+    )
+
+
+def _is_known(term: str, question: str, lexicon: Lexicon) -> bool:
+    speller = lexicon.speller()
+    spelled = {term, *(language.fold(word) for word in written(question, [term]))}
+    parts = {part for word in spelled for part in language.words(word)}
+    return any(speller.knows(word) for word in spelled | parts)
+
+
+def _is_slip(name: frozenset[str], asked: CutQuestion, lexicon: Lexicon) -> bool:
+    spelled = [language.fold(word) for word in written(asked.text, name)]
+    speller = lexicon.speller()
+    return any(
+        word.isalpha() and len(word) >= _REPAIRABLE and speller.nearest(word) for word in spelled
+    )
+
+
+def term_weights(
+    terms: Iterable[str], question: str, passages: Sequence[Passage], lexicon: Lexicon
+) -> dict[str, float]:
+    """Smoothed inverse document frequency of each term, at least 1.
+
+    The lexicon counts words as written, a term is a stem: the question's own spelling is looked up
+    beside it. Where the lexicon knows neither, the passages at hand are counted.
+    """
+    spellings = _spellings(question)
+    size = max(lexicon.document_count, len(passages))
+    found = [cut(passage.chunk.text).terms for passage in passages]
+    weights = {}
+    for term in terms:
+        known = max(
+            (lexicon.words.get(word, 0) for word in (term, *spellings.get(term, ()))), default=0
+        )
+        seen = sum(term in text for text in found)
+        weights[term] = 1.0 + math.log((size + 1) / (max(known, min(seen, size)) + 1))
+    return weights
+
+
+def _spellings(question: str) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for word in language.words(question):
+        for term in language.terms(word)[:1] if not language.has_cjk(word) else ():
+            found[term] = (*found.get(term, ()), word, f"{word}s", word.removesuffix("s"))
+    return found
+
+
+# ----------------------------------------------------------------------------------- one passage
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What of a question one passage holds. ``windows`` pairs coverage and cosine of each."""
+
+    similarity: float | None
+    held: Mapping[str, float]
+    windows: tuple[tuple[float, float | None], ...]
+    matched_terms: int
+    bigrams: frozenset[tuple[str, str]]
+    numbers: frozenset[str]
+    spelled_out: bool
+
+
+def match(asked: Asked, passage: Passage) -> Match:
+    """The match of one passage, title and headings counted with each of its windows."""
+    chunk = passage.chunk
+    whole = around(passage)
+    held = asked.credits(whole)
+    text = cut(chunk.text)
+    windows: list[tuple[float, float | None]] = []
+    most = 0
+    if held:
+        setting = asked.credits(term_set(chunk.title) | term_set(chunk.context))
+        for terms, cosine in _windows(passage):
+            found = asked.credits(terms)
+            most = max(most, len(found))
+            windows.append((asked.coverage(_better(found, setting)), cosine))
+    else:
+        windows = [(0.0, window.cosine) for window in passage.windows]
+    pairs = frozenset(asked.cut.bigrams)
+    return Match(
+        similarity=passage.similarity,
+        held=held,
+        windows=tuple(windows),
+        matched_terms=most,
+        bigrams=pairs & text.bigrams if pairs else pairs,
+        numbers=text.numbers & asked.cut.numbers,
+        spelled_out=any(term in held and term not in whole for term in asked.shortened),
+    )
+
+
+def _better(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    return {term: max(one.get(term, 0.0), other.get(term, 0.0)) for term in (*one, *other)}
+
+
+def _windows(passage: Passage) -> list[tuple[frozenset[str], float | None]]:
+    """The terms and cosine of each window; of a passage without cosines its sentence pairs."""
+    text = cut(passage.chunk.text)
+    if not passage.windows:
+        return [(window, None) for window in text.windows]
+    found: list[tuple[frozenset[str], float | None]] = []
+    for window in passage.windows:
+        start, end = window.start - passage.chunk.start, window.end - passage.chunk.start
+        inside = [s.term_set for s in text.sentences if s.start >= start and s.end <= end]
+        found.append((frozenset[str]().union(*inside), window.cosine))
+    return found
+
+
+# ------------------------------------------------------------------------------------- together
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What the first passages hold of a question: ``values`` for the model, ``missing`` for people.
+
+    ``similarity`` is None where no dense leg saw any of them. ``spelled_out``: what the question
+    shortens stands in the best passages in full, and nowhere as the question has it.
+    """
+
+    values: Mapping[str, float]
+    missing: tuple[str, ...]
+    similarity: float | None
+    best_coverage: float
+    spelled_out: bool
+
+
+def features(asked: Asked, matches: Sequence[Match], background: Background) -> Features:
+    """The features of matches taken together, the best first."""
+    graded = matches[:GRADED_PASSAGES]
+    first = graded[:_TOGETHER]
+    cosines = [found.similarity for found in first if found.similarity is not None]
+    similarity = max(cosines, default=None)
+    in_windows = [cosine for found in first for _, cosine in found.windows if cosine is not None]
+    closest = max(in_windows, default=similarity)
+    together: dict[str, float] = {}
+    for found in first:
+        together = _better(together, found.held)
+    coverages = [asked.coverage(found.held) for found in graded]
+    best = max(coverages, default=0.0)
+    values = _lexical(asked, graded, together, best)
+    values |= _dense(graded, similarity, closest, background)
+    return Features(
+        values=values,
+        missing=tuple(term for term in asked.cut.terms if term not in together),
+        similarity=similarity,
+        best_coverage=best,
+        spelled_out=any(found.spelled_out for found in first),
+    )
+
+
+def _lexical(
+    asked: Asked, graded: Sequence[Match], together: Mapping[str, float], best: float
+) -> dict[str, float]:
+    terms, weights = asked.cut.terms, asked.weights
+    rarest = max(terms, key=lambda term: weights[term], default=None)
+    numbers = frozenset[str]().union(*(found.numbers for found in graded))
+    pairs = frozenset[tuple[str, str]]().union(*(found.bigrams for found in graded))
+    named = asked.cut.names
+    matched = max((found.matched_terms for found in graded), default=0)
+    return {
+        "window_coverage": max((c for found in graded for c, _ in found.windows), default=0.0),
+        "passage_coverage": best,
+        "together_coverage": asked.coverage(together),
+        "bigram_share": len(pairs) / max(len(asked.cut.bigrams), 1),
+        "matched_terms": min(matched, _ENOUGH_TERMS) / max(min(len(terms), _ENOUGH_TERMS), 2),
+        "rarest_absent": float(rarest is not None and rarest not in together),
+        "names_absent": _absent([all(t in together for t in name) for name in named]),
+        "numbers_absent": _absent([number in numbers for number in sorted(asked.cut.numbers)]),
+        # The longer a question, the less of it any one place can be close to.
+        "length": min(max(math.log2(1 + len(terms)), _SHORTEST), _LONGEST),
+        "unknown_absent": math.fsum(weights[term] for term in asked.unknown) / asked.total,
+        "unknown_names_absent": _absent([name not in asked.unknown_names for name in named]),
+    }
+
+
+def _dense(
+    graded: Sequence[Match],
+    similarity: float | None,
+    closest: float | None,
+    background: Background,
+) -> dict[str, float]:
+    pairs = [(c, cosine) for found in graded for c, cosine in found.windows if cosine is not None]
+    agreed = max((c * max(cosine, 0.0) for c, cosine in pairs), default=0.0)
+    return {
+        "similarity": max(similarity or 0.0, 0.0),
+        "similarity_above": _above(similarity, background),
+        "window_similarity": max(closest or 0.0, 0.0),
+        "window_above": _above(closest, background),
+        "stands_out": _stands_out(graded),
+        "agreement": agreed,
+        "leg_agreement": background.agreement,
+    }
+
+
+def _stands_out(graded: Sequence[Match]) -> float:
+    """How much closer the closest passage is than the graded ones are on average."""
+    closest = [
+        max((c for _, c in found.windows if c is not None), default=found.similarity)
+        for found in graded
+    ]
+    known = [cosine for cosine in closest if cosine is not None]
+    return max(known) - math.fsum(known) / len(known) if known else 0.0
+
+
+def _above(cosine: float | None, background: Background) -> float:
+    """``cosine`` in deviations above the tail of the collection; 0 where there is no tail."""
+    if cosine is None or background.mean is None:
+        return 0.0
+    return max(0.0, min(_FAR_ABOVE, (cosine - background.mean) / background.deviation))
+
+
+def _absent(present: Sequence[bool]) -> float:
+    return 1.0 - sum(present) / len(present) if present else 0.0

@@ -1,0 +1,110 @@
+"""What a question may set, and the limits that follow from it and the settings; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypedDict
+
+from anabranch.errors import InputError, QuestionError
+from anabranch.settings import Settings
+from anabranch.types import Effort, Scope, Turn
+
+if TYPE_CHECKING:
+    from anabranch.ports import Budgets
+
+VARIANTS_BY_EFFORT: Mapping[Effort, int] = {"minimal": 0, "standard": 2, "thorough": 4}
+CANDIDATES_BY_EFFORT: Mapping[Effort, int] = {"minimal": 100, "standard": 100, "thorough": 200}
+
+
+class AskOptions(TypedDict, total=False):
+    """What a question may set; what is left out, or None, comes from the settings.
+
+    ``collections`` and ``sources`` narrow what is searched; without them it is all that
+    ``principals`` may see (None: the owner). ``timeout`` is in seconds. ``interactive=False``
+    forbids questions back: the outcome is then the best effort.
+    """
+
+    collections: Sequence[str] | None
+    sources: Sequence[str] | None
+    principals: Sequence[str] | None
+    effort: Effort | None
+    top_k: int | None
+    variants: int | None
+    timeout: float | None
+    interactive: bool
+    history: Sequence[Turn]
+
+
+def checked_question(question: str, *, longest: int) -> str:
+    """``question`` normalised, on one line. Raises QuestionError if it is blank or too long."""
+    from anabranch.decoding import normalise
+
+    cleaned = " ".join(normalise(question).split())
+    if not cleaned:
+        raise QuestionError("The question is blank. Ask something of the documents.")
+    if len(cleaned) > longest:
+        raise QuestionError(
+            f"The question has {len(cleaned):,} characters; at most {longest:,} are read "
+            "(ANABRANCH_MAX_QUESTION_CHARACTERS). Put long text into a file and add it."
+        )
+    return cleaned
+
+
+def checked_collection_name(name: str) -> str:
+    """``name``, if a collection can be called that; raises InputError otherwise."""
+    if not name.strip() or len(name) > 200 or any(ord(character) < 32 for character in name):
+        raise InputError(
+            f"{name[:50]!r} cannot be the name of a collection: 1 to 200 characters, no control "
+            "characters."
+        )
+    return name
+
+
+def names_of(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    if isinstance(names, str):  # a string is a sequence of its letters, which nobody means
+        return (names,)
+    return None if names is None else tuple(names)
+
+
+def scope_of(options: AskOptions) -> Scope:
+    return Scope(
+        collections=names_of(options.get("collections")),
+        sources=names_of(options.get("sources")),
+        principals=names_of(options.get("principals")),
+    )
+
+
+def budgets_of(options: AskOptions, settings: Settings) -> Budgets:
+    """What one request may spend. Raises InputError for a value that no request can have."""
+    from anabranch.ports import Budgets
+
+    _check(options)
+    effort = options.get("effort") or settings.effort
+    given = options.get("variants")
+    variants = settings.variants if given is None else given
+    if effort == "minimal":  # one query, whatever else is asked for
+        variants = 0
+    return Budgets(
+        effort=effort,
+        top_k=options.get("top_k") or settings.top_k,
+        variants=VARIANTS_BY_EFFORT[effort] if variants is None else variants,
+        candidates=CANDIDATES_BY_EFFORT[effort],
+        context_tokens=settings.context_tokens,
+        rewrites=0 if effort == "minimal" else 1,
+        asks=settings.max_asks,
+        query_timeout=settings.query_timeout,
+        branch_timeout=settings.branch_timeout,
+    )
+
+
+def _check(options: AskOptions) -> None:
+    effort, timeout = options.get("effort"), options.get("timeout")
+    top_k, variants = options.get("top_k"), options.get("variants")
+    if effort is not None and effort not in VARIANTS_BY_EFFORT:
+        raise InputError(f"effort={effort!r}: it is one of {', '.join(VARIANTS_BY_EFFORT)}.")
+    if top_k is not None and top_k < 1:
+        raise InputError(f"top_k={top_k!r}: at least 1 evidence item has to be allowed.")
+    if variants is not None and variants < 0:
+        raise InputError(f"variants={variants!r}: give 0 for none, or more.")
+    if timeout is not None and not timeout > 0:
+        raise InputError(f"timeout={timeout!r}: give the seconds that the request may take.")
