@@ -167,7 +167,8 @@ async def _concurrent(base: KnowledgeBase, questions: Sequence[str]) -> dict[str
 
         async def asker(queue: list[str] = waiting, kept: list[float] = times) -> None:
             while queue:
-                kept.append(await _atimed(lambda q=queue.pop(): base.aask(q)))
+                question = queue.pop()
+                kept.append(await _atimed(lambda q=question: base.aask(q)))
 
         started = time.perf_counter()
         await asyncio.gather(*(asker() for _ in range(askers)))

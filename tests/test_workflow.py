@@ -231,6 +231,17 @@ async def test_a_rewrite_that_finds_nothing_new_is_not_graded_again(found: tuple
     assert outcome.evidence[0].relevance == 0.9
 
 
+async def test_a_rewrite_that_makes_things_worse_is_ignored() -> None:
+    world = simple()
+    world.store.found = {Q: hits("a", "b"), BROAD.query: hits("c", "d")}
+    world.grader.script = {Q: [PARTIAL, replace(NOTHING, confidence=0.1)]}
+    world.rewriter.script = BROAD
+    outcome = await ask(world, interactive=False)
+    assert (outcome.status, outcome.confidence) == ("partial", PARTIAL.confidence)
+    assert {item.text for item in outcome.evidence} == {"a", "b"}
+    assert "r1" in {query.id for query in outcome.queries}
+
+
 async def test_a_rewriter_with_nothing_to_change_searches_nothing_again() -> None:
     world = simple("a")
     world.grader.script = {Q: [PARTIAL]}
@@ -610,7 +621,7 @@ async def test_the_scope_holds_in_every_branch() -> None:
     assert set(world.store.scopes) == {scope}
 
 
-async def test_history_reaches_the_planner_and_every_grade() -> None:
+async def test_history_reaches_every_grade_and_a_part_is_told_the_whole_question() -> None:
     world = fanned_out({BERLIN: hits("b")})
     history = (Turn("user", "We were talking of Berlin."),)
     await ask(world, history=history)

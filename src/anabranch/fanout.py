@@ -39,7 +39,7 @@ __all__ = ["attempt", "child_graph", "fan_in", "retrieve"]
 
 # A repaired spelling stands in place of the question; the words as typed stay, in case they
 # were right (a name that the documents have nowhere is not evidence that it is misspelled).
-MISSPELLED_WEIGHT = 0.3
+MISSPELLED_WEIGHT = 0.5
 
 
 @dataclass(frozen=True, slots=True)

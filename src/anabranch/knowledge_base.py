@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from anabranch.event_loop import BackgroundLoop
 from anabranch.errors import CollectionNotFoundError, InputError, SourceNotFoundError
+from anabranch.event_loop import BackgroundLoop
 from anabranch.request import (
     AskOptions,
     budgets_of,

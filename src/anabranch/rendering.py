@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from anabranch.doctor import Examination
     from anabranch.ingest import IngestProgress
 
-EXCERPT_CHARACTERS = 300
+EXCERPT_CHARACTERS = 220
 
 # Whole escape sequences first (ECMA-48: CSI, OSC and its kin, two-character ones), so that their
 # printable tail goes with them; then every other control character but newline and tab, the
@@ -151,7 +151,7 @@ def _print_evidence(screen: Console, evidence: Sequence[Evidence], *, whole: boo
         _line(screen, "\nevidence")
     table = _table("", "source", "page", "text", "found by", title="evidence")
     for number, item in enumerate(evidence, start=1):
-        text = clean(item.text).strip() if whole else excerpt(item.text)
+        text = clean(item.text).strip() if whole else excerpt(_telling(item))
         if screen.is_terminal:
             _row(table, f"{number}", _place(item), _page(item.page), text, ", ".join(item.found_by))
             continue
@@ -160,6 +160,14 @@ def _print_evidence(screen: Console, evidence: Sequence[Evidence], *, whole: boo
         _line(screen, "\n".join(f"    {line}" for line in text.splitlines()))
     if screen.is_terminal:
         screen.print(table)
+
+
+def _telling(item: Evidence) -> str:
+    """From where the text comes nearest to the question, or from its beginning."""
+    if not item.windows:
+        return item.text
+    nearest = max(item.windows, key=lambda window: window.cosine)
+    return item.text[max(nearest.start - item.start, 0) :]
 
 
 def _place(item: Evidence) -> str:

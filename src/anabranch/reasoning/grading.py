@@ -26,9 +26,9 @@ ModelName = Literal["dense", "lexical", "cjk"]
 # bundled encoder gives such text cosines that mean nothing.
 _CJK_SHARE = 0.3
 _NO_BACKGROUND = Background()
-# Share of the question's weight from which a name is what it is about.
-_TELLING_NAME = 0.2
-# Of the short questions with such a name in the open sets, one in ten was answered all the same.
+# Share of the question's weight from which a name is what it is about. In the open sets 12 of 812
+# answerable questions have such a name, 166 of 702 off-topic ones.
+_TELLING_NAME = 0.15
 _ABOUT_ANOTHER = 0.1
 
 
@@ -206,7 +206,10 @@ def _missing_slots(
         return ambiguity.missing
     if verdict.answerability == "sufficient":
         return ()
-    return texts.written(asked.cut.text, specifics(asked, measured.missing))
+    lacking = specifics(asked, measured.missing)
+    if verdict.answerability == "none":  # Nobody is asked about these; they say what was not found.
+        lacking = lacking or measured.missing
+    return texts.written(asked.cut.text, lacking)
 
 
 def specifics(asked: Asked, missing: Sequence[str]) -> tuple[str, ...]:
