@@ -74,17 +74,25 @@ def test_nothing_to_read_or_to_ask_proposes_nothing(
     assert proposed(question, *passages) == []
 
 
-LONG = "Which firm released a lite model, and is accused of harming news publishers by its search?"
+LONG = (
+    "Which firm from Mountain View released a lite model in spring, "
+    "is accused of harming news publishers by its default search deals?"
+)
+OPEN_CLAUSE = "is accused of harming news publishers by its default search deals"
 
 
 def test_a_clause_that_the_best_passage_leaves_open_is_asked_for_alone() -> None:
-    found = proposed(LONG, about("", "the firm released a lite model"))
-    assert [item.text for item in found] == ["is accused of harming news publishers by its search"]
+    closing_one = about("", "the firm from mountain view released a lite model in spring")
+    assert [item.text for item in proposed(LONG, closing_one)] == [OPEN_CLAUSE]
 
 
 def test_a_clause_that_the_best_passage_closes_is_not_asked_for() -> None:
-    text = "the firm accused of harming news publishers by its search released a lite model"
-    assert proposed(LONG, about("", text)) == []
+    assert proposed(LONG, about("", LONG.lower())) == []
+
+
+def test_a_description_that_asks_nothing_is_not_cut() -> None:
+    closing_one = about("", "the firm from mountain view released a lite model in spring")
+    assert proposed(LONG.rstrip("?"), closing_one) == []
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"settings", "ports"}),
     frozenset({"<step>"}),
     frozenset({"fanout", "ingest"}),
-    frozenset({"answer", "outcome", "synthesis"}),
+    frozenset({"answer", "outcome", "steps", "synthesis"}),
     frozenset({"workflow"}),
     frozenset({"build"}),
     frozenset({"knowledge_base"}),

@@ -212,7 +212,7 @@ class Weights:
 
     dense: float = 0.5
     text: float = 0.5
-    variant: float = 0.3
+    variant: float = 0.8
 
     @property
     def legs(self) -> dict[LegName, float]:

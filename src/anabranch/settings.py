@@ -48,7 +48,7 @@ class Settings(BaseSettings):
         description="Share of the dense leg in the fusion; text search has the rest.",
     )
     variant_weight: float = Field(
-        0.3, ge=0, le=1, description="Most that a variant counts beside the original question's 1."
+        0.8, ge=0, le=1, description="Most that a variant counts beside the original question's 1."
     )
     max_asks: int = Field(2, ge=0, le=5, description="Times in a row the user may be asked back.")
     max_question_characters: int = Field(

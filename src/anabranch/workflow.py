@@ -19,7 +19,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from anabranch.background import background_of
+from anabranch import steps
 from anabranch.fanout import attempt, retrieve
 from anabranch.outcome import RagRun, RunFacts, finish
 from anabranch.ports import RequestContext
@@ -39,13 +39,11 @@ from anabranch.types import (
     EvidenceGrade,
     Failure,
     GradeRoute,
-    Plan,
     Query,
     Retrieval,
     Rewrite,
     SubQuestion,
     TraceEvent,
-    Turn,
     Variant,
 )
 
@@ -58,13 +56,6 @@ _INDEX_CHANGED = Failure(
     "documents were added or removed since the question was asked back; the reply was searched "
     "in what is there now",
 )
-# The grader looks at what may become evidence, and a little further.
-GRADED_BEYOND = 2
-MOST_SUB_QUESTIONS = 4
-# Of the time left: a planner that hangs must leave enough to search the question as it is, and a
-# branch that hangs enough to bring the others together.
-SHARE_OF_PLANNING = 0.4
-SHARE_OF_A_BRANCH = 0.9
 
 
 class RagState(TypedDict, total=False):
@@ -108,7 +99,7 @@ async def classify_complexity(state: RagState, runtime: Runtime[RequestContext])
     """Simple or complex, and why."""
     trace = runtime.context.trace()
     with trace.step("classify_complexity", state["question"]) as step:
-        plan, failures = await _plan(state["question"], runtime.context)
+        plan, failures = await steps.plan(state["question"], runtime.context)
         step.detail.update(complexity=plan.complexity, reason=plan.reason)
     planned = RagState(
         complexity=plan.complexity, complexity_reason=plan.reason,
@@ -133,8 +124,14 @@ async def grade_documents(state: RagState, runtime: Runtime[RequestContext]) -> 
     context, trace = runtime.context, runtime.context.trace()
     name = "grade_documents" if state["rewrite_count"] == 0 else "grade_documents.rewritten"
     with trace.step("grade_documents", "grade the evidence", id=name) as step:
-        grade, failures = await _grade_or_keep(state, context)
-        grade, docs = _better(grade, state)
+        earlier = state.get("grade")
+        grade, failures = await steps.grade_or_keep(
+            state["query"].text, state["docs"], context,
+            earlier=earlier, graded=state.get("graded", {}),
+        )  # fmt: skip
+        grade, docs = steps.better(
+            grade, state["docs"], earlier=earlier, first_docs=state.get("first_docs")
+        )
         route = _route(grade, state, context)
         step.detail.update(_shown(grade, route))
     return {
@@ -147,7 +144,9 @@ async def rewrite_question(state: RagState, runtime: Runtime[RequestContext]) ->
     """A broader or a fuller query, once; None when there is nothing to change."""
     context, trace = runtime.context, runtime.context.trace()
     with trace.step("rewrite_question", "rewrite the question") as step:
-        rewrite, failures = await _rewrite(state, context)
+        rewrite, failures = await steps.rewrite(
+            state["query"].text, state["docs"], state["grade"], context
+        )
         step.detail.update(_shown_rewrite(rewrite))
     return {
         "rewrite": rewrite,
@@ -184,7 +183,7 @@ async def rag_sub_agent(state: BranchState, runtime: Runtime[RequestContext]) ->
     """One branch: retrieve, then grade. Its own failure is its result."""
     context, trace, query = runtime.context, runtime.context.trace(), state["query"]
     step = _branch(state, context, trace)
-    seconds = context.remaining(context.budgets.branch_timeout, share=SHARE_OF_A_BRANCH)
+    seconds = context.remaining(context.budgets.branch_timeout, share=steps.SHARE_OF_A_BRANCH)
     result = await attempt(query.id, step, seconds)
     if isinstance(result, Failure):
         status = "timed_out" if result.kind == "timeout" else "failed"
@@ -242,81 +241,6 @@ def branch_state(sub: SubQuestion, question: str) -> BranchState:
 # ------------------------------------------------------------------------------------ what they do
 
 
-async def _plan(question: str, context: RequestContext) -> tuple[Plan, tuple[Failure, ...]]:
-    """The planner's plan within the limits of the request; a simple one if the planner fails."""
-    if context.budgets.effort == "minimal":
-        return Plan("simple", "minimal effort: searched as it is"), ()
-    lexicon = await context.parts.store.lexicon(context.scope)
-    planner, limit = context.parts.planner, context.budgets.variants
-    plan = await attempt(
-        "classify_complexity",
-        planner.plan(question, history=context.history, lexicon=lexicon),
-        context.remaining(context.budgets.query_timeout, share=SHARE_OF_PLANNING),
-    )
-    failures: list[Failure] = []
-    if isinstance(plan, Failure):
-        failures.append(plan)
-        plan = Plan("simple", "the planner failed: searched as it is")
-    variants: tuple[Variant, ...] | Failure = plan.variants[:limit]
-    if not variants and limit:
-        variants = await attempt(
-            "variants",
-            planner.variants(question, lexicon=lexicon, limit=limit),
-            context.remaining(context.budgets.query_timeout, share=SHARE_OF_PLANNING),
-        )
-    if isinstance(variants, Failure):
-        failures.append(variants)
-        variants = ()
-    return replace(plan, variants=variants, sub_questions=_usable(plan, limit)), tuple(failures)
-
-
-def _usable(plan: Plan, variant_limit: int) -> tuple[SubQuestion, ...]:
-    """At most four sub-questions that ask something, each once; none if fewer than two are left."""
-    asking = {sub.question.strip(): sub for sub in reversed(plan.sub_questions)}
-    usable = [sub for sub in plan.sub_questions if asking.get(sub.question.strip()) is sub]
-    kept = [sub for sub in usable if sub.question.strip()][:MOST_SUB_QUESTIONS]
-    if plan.complexity == "simple" or len(kept) < 2:
-        return ()
-    return tuple(replace(sub, variants=sub.variants[:variant_limit]) for sub in kept)
-
-
-async def _grade_or_keep(
-    state: RagState, context: RequestContext
-) -> tuple[EvidenceGrade | None, tuple[Failure, ...]]:
-    """The grade of the documents; after a rewrite that found nothing new, the one they have.
-
-    A grader that fails leaves the earlier grade, or none: then the run has failed, since nothing
-    is known about what the documents are worth.
-    """
-    earlier, graded = state.get("grade"), state.get("graded", {})
-    window = state["docs"].passages[: context.budgets.top_k + GRADED_BEYOND]
-    if earlier is not None and all(passage.chunk.chunk_id in graded for passage in window):
-        aligned = tuple(graded[passage.chunk.chunk_id] for passage in window)
-        return replace(earlier, passage_relevance=aligned), ()
-    grade = await attempt(
-        "grade_documents",
-        _grade(state["query"].text, state["docs"], context),
-        context.remaining(context.budgets.query_timeout, share=SHARE_OF_A_BRANCH),
-    )
-    if not isinstance(grade, Failure):
-        return grade, ()
-    if earlier is None:
-        return None, (grade,)
-    known = tuple(graded.get(passage.chunk.chunk_id, 0.0) for passage in window)
-    return replace(earlier, passage_relevance=known), (grade,)
-
-
-def _better(grade: EvidenceGrade | None, state: RagState) -> tuple[EvidenceGrade | None, Retrieval]:
-    """The grade, and the documents that it is of: a rewrite that made things worse is ignored.
-
-    Its queries stay listed, so that the outcome says what was searched.
-    """
-    docs, earlier, first = state["docs"], state.get("grade"), state.get("first_docs")
-    if grade is None or earlier is None or first is None or grade.confidence >= earlier.confidence:
-        return grade, docs
-    return earlier, replace(docs, passages=first.passages)
-
-
 def _route(
     grade: EvidenceGrade | None, state: RagState, context: RequestContext
 ) -> GradeRoute | None:
@@ -329,43 +253,13 @@ def _route(
     )
 
 
-async def _rewrite(
-    state: RagState, context: RequestContext
-) -> tuple[Rewrite | None, tuple[Failure, ...]]:
-    """The rewriter's query; None when it has none, or fails: the first evidence stands."""
-    grade = state["grade"]
-    if grade is None:  # after_grade sends only a graded run here
-        return None, ()
-    lexicon = await context.parts.store.lexicon(context.scope)
-    passages = state["docs"].passages[: context.budgets.top_k]
-    rewrite = await attempt(
-        "rewrite_question",
-        context.parts.rewriter.rewrite(state["query"].text, passages, grade, lexicon=lexicon),
-        context.remaining(context.budgets.query_timeout, share=SHARE_OF_PLANNING),
-    )
-    return (None, (rewrite,)) if isinstance(rewrite, Failure) else (rewrite, ())
-
-
-async def _grade(
-    question: str, docs: Retrieval, context: RequestContext, *, within: str | None = None
-) -> EvidenceGrade:
-    """``within``: the whole question that ``question`` is part of. What it says is never asked."""
-    passages = docs.passages[: context.budgets.top_k + GRADED_BEYOND]
-    lexicon = await context.parts.store.lexicon(context.scope)
-    return await context.parts.grader.grade(
-        question, passages,
-        history=(*context.history, Turn("user", within)) if within else context.history,
-        lexicon=lexicon, background=background_of(docs),
-    )  # fmt: skip
-
-
 async def _branch(state: BranchState, context: RequestContext, trace: Trace) -> BranchResult:
     query, sub = state["query"], state["sub_question"]
     name = f"rag_sub_agent.{query.id}"
     with trace.step("rag_sub_agent", query.text, id=name, group=query.group) as step:
         docs = await retrieve(query, context, trace=trace, parent=name, variants=state["variants"])
         within = state["question"] if sub else None
-        grade = await _grade(query.text, docs, context, within=within)
+        grade = await steps.grade(query.text, docs, context, within=within)
         may_ask = _may_ask(context, context.asked)
         route = resolve_route(grade, rewrites_left=0, may_ask=may_ask, in_branch=True)
         status = branch_status(docs, grade, route)
@@ -452,8 +346,8 @@ async def _resumed(state: RagState, context: RequestContext) -> RagState:
     runtime = Runtime(context=context)
     trace = context.trace()
     with trace.step("resume", state["question"]):
-        pass
-    state = {**state, **_noted(state, trace)}
+        variants, failures = await steps.vary(state["question"], context)
+    state = {**state, "variants": variants, **_noted(state, trace, failures)}
     for node in (retrieve_initial, grade_documents):
         state = {**state, **await node(state, runtime)}
     if after_grade(state) == "rewrite_question":

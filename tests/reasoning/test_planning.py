@@ -217,6 +217,17 @@ async def test_a_short_form_is_spelt_out_before_words_are_only_moved() -> None:
     assert first.weight > second.weight
 
 
+async def test_initials_that_the_documents_use_otherwise_are_a_guess_that_counts_little() -> None:
+    known = combine(
+        [mine("NP is a class of problems.\n\nThe Nobel Prize. A Nobel Prize is given.")]
+    )
+    unknown = combine([mine("The Nobel Prize. A Nobel Prize is given every year.")])
+    guess = (await variants("Who won the NP?", lexicon=known))[0]
+    needed = (await variants("Who won the NP?", lexicon=unknown))[0]
+    assert needed.text == "Who won the nobel prize?"
+    assert guess.weight < needed.weight
+
+
 async def test_a_name_is_shortened_where_the_documents_do() -> None:
     texts = [
         v.text for v in await variants("Where is the Service Level Agreement?", lexicon=DOCUMENTS)
@@ -360,3 +371,60 @@ def test_nine_in_ten_open_questions_are_routed_as_labelled(
         for text, route in labelled
     )
     assert right / len(labelled) >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        (
+            "What does a Plover cost, how long is its warranty, and how long does its calibration take?",
+            [
+                "What does a Plover cost?",
+                "How long is a Plover's warranty?",
+                "How long does a Plover's calibration take?",
+            ],
+        ),
+        (
+            "Where is the office, when does it open and how many people work there?",
+            ["Where is the office?", "When does the office open?", "How many people work there?"],
+        ),
+        (
+            "What is the price of the Dipper, and how heavy is it?",
+            ["What is the price of the Dipper?", "How heavy is the Dipper?"],
+        ),
+    ],
+)
+async def test_questions_in_a_row_become_one_sub_question_each(
+    question: str, expected: list[str]
+) -> None:
+    plan = await LocalPlanner().plan(question, history=(), lexicon=Lexicon())
+    assert [sub.question for sub in plan.sub_questions] == expected
+
+
+async def test_a_relative_clause_behind_a_comma_is_no_question_of_its_own() -> None:
+    question = "Who runs the office, which opened in May, and how many people work in the office?"
+    plan = await LocalPlanner().plan(question, history=(), lexicon=Lexicon())
+    assert [sub.question for sub in plan.sub_questions] == [
+        "Who runs the office, which opened in May?",
+        "How many people work in the office?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("What does a Plover cost?", "Plover price"),
+        ("How heavy is the Dipper?", "Dipper weight"),
+        ("How tall is the mast?", "mast height"),
+    ],
+)
+async def test_a_quality_is_asked_with_the_noun_that_the_documents_have(
+    question: str, named: str
+) -> None:
+    words = {named.split()[1]: 1, named.split()[0].lower(): 3}
+    lexicon = Lexicon(document_count=5, words=words)
+    first = (await LocalPlanner().variants(question, lexicon=lexicon, limit=2))[0]
+    assert first.text == named
+    without = Lexicon(document_count=5, words={named.split()[0].lower(): 3})
+    others = await LocalPlanner().variants(question, lexicon=without, limit=2)
+    assert named not in [variant.text for variant in others]

@@ -73,6 +73,17 @@ def _asked(text: str) -> str:
 # ------------------------------------------------------------------------- several questions in one
 
 
+# In a row of questions that ends in "and how …" the earlier commas part questions too. "Who" and
+# "which" behind a comma rather begin a relative clause, as "when" and "where" do without a verb.
+_COMMA_QUESTION = re.compile(rf",\s+(?=(?:what|how|why)\s|(?:when|where)\s+{_AUXILIARY}\b)", re.I)
+# "The price of the Dipper … how heavy is it": what has the quality is meant, not the quality.
+_QUALITY_OF = re.compile(
+    r"^(?:the\s+)?(?:price|cost|fee|weight|length|height|width|depth|size|age|colour|color|name|"
+    r"address|duration|warranty|date|number|salary)\s+of\s+",
+    re.I,
+)
+
+
 def _several_questions(text: str) -> list[tuple[str, str]]:
     pieces = [
         piece for piece in re.split(r"\?\s+|(?<=[a-z])\.\s+(?=[A-Z])", text) if piece.strip(" ?")
@@ -85,6 +96,8 @@ def _several_questions(text: str) -> list[tuple[str, str]]:
             piece,
             flags=re.I,
         )
+    if len(split) > 1:
+        split = [part for piece in split for part in _COMMA_QUESTION.split(piece)]
     split = [
         re.sub(r"^(?:and|also|but|so|then),?\s+", "", part.strip(), flags=re.I) for part in split
     ]
@@ -124,6 +137,7 @@ def _topic(question: str) -> str | None:
         r"\s+(?:work|happen|mean|founded|born|built|made|located|created|released|fail|cost|start|begin|end)s?$",
         "", named[1], flags=re.I,
     )  # fmt: skip
+    phrase = _QUALITY_OF.sub("", phrase)
     return phrase if 1 <= len(phrase.split()) <= 10 and not _PRONOUN.fullmatch(phrase) else None
 
 

@@ -22,8 +22,13 @@ from anabranch.lexicon import Lexicon, expansions, spelling
 from anabranch.types import Variant
 
 SPELLING_WEIGHT = 1.0  # It stands for the original, which names a word that nothing has.
-SHORT_FORM_WEIGHT = 0.5
-WORDING_WEIGHT = 0.3  # Full weight for mechanical phrasings pulls results down.
+SHORT_FORM_WEIGHT = 0.3
+# A price list never says "cost": this is the same question in the words of a table.
+QUALITY_WEIGHT = 0.8
+# What the documents do not bear out, and what only moves words about, may add what nothing else
+# found, but not reorder: at .3 it cost up to .008 nDCG@10 (docs/decisions/0002-fusion.md).
+GUESS_WEIGHT = 0.05
+WORDING_WEIGHT = 0.05
 
 _LATIN_WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")
 _ASKING_WORDS = frozenset(
@@ -52,6 +57,16 @@ _WANTED = {
     "how many": "number", "how much": "amount", "how long": "duration", "how often": "frequency",
 }  # fmt: skip
 
+# What is asked with a verb or adjective, and the noun that price lists and data sheets have for it.
+_QUALITIES = (
+    (re.compile(r"\bcosts?\b|\bhow\s+expensive\b", re.I), "price"),
+    (re.compile(r"\bweighs?\b|\bhow\s+heavy\b", re.I), "weight"),
+    (re.compile(r"\bhow\s+(?:tall|high)\b", re.I), "height"),
+    (re.compile(r"\bhow\s+deep\b", re.I), "depth"),
+    (re.compile(r"\bhow\s+(?:wide|broad)\b", re.I), "width"),
+    (re.compile(r"\bhow\s+fast\b", re.I), "speed"),
+    (re.compile(r"\bhow\s+much\b.+\bearns?\b", re.I), "salary"),
+)
 _CHINESE_MEASURES = re.compile(
     "(?:多少|几|幾|哪一?)(?:个|個|名|位|天|年|月|次|种|種|家|座|条|條|件|本|块|元|人|岁|米|公里|部|只|项|項)?"
 )
@@ -128,10 +143,41 @@ def _offered(text: str, repaired: str | None, lexicon: Lexicon) -> Iterator[Vari
     base = repaired or text
     for short, long in expansions(base, lexicon):
         if (spelt := _exchanged(base, short, long)) is not None:
-            yield Variant(spelt, "variant", SHORT_FORM_WEIGHT, f"{short!r} is short for {long!r}")
+            weight = SHORT_FORM_WEIGHT if _borne_out(short, long, lexicon) else GUESS_WEIGHT
+            yield Variant(spelt, "variant", weight, f"{short!r} is short for {long!r}")
+    if (named := _named_quality(base, lexicon)) is not None:
+        yield Variant(named, "variant", QUALITY_WEIGHT, "the documents have a noun for it")
     wordings = _chinese_wordings(base) if cjk_share(base) >= 0.3 else _english_wordings(base)
     for wording, reason in wordings:
         yield Variant(" ".join(wording.split()), "variant", WORDING_WEIGHT, reason)
+
+
+def _named_quality(text: str, lexicon: Lexicon) -> str | None:
+    """The question with the noun for what it asks, where the documents have that noun.
+
+    "What does a Plover cost" as "Plover price": a table names the column, not the verb.
+    """
+    for pattern, noun in _QUALITIES:
+        if not pattern.search(text):
+            continue
+        if not (lexicon.words.get(noun) or lexicon.words.get(f"{noun}s")):
+            return None
+        content = _content_words(pattern.sub(" ", text))
+        return f"{' '.join(content)} {noun}" if content else None
+    return None
+
+
+def _borne_out(short: str, long: str, lexicon: Lexicon) -> bool:
+    """Whether the documents say so, or have no other reading: they lack one form altogether.
+
+    Initials of words that merely stand together ("NP" for "Nobel Prize" where the documents speak
+    of NP) are a guess.
+    """
+    key = fold(short)
+    if fold(long) in map(fold, lexicon.short_forms.get(key, ())):
+        return True
+    knows = lexicon.speller().knows
+    return not lexicon.words.get(key) or not all(knows(word) for word in fold(long).split())
 
 
 def _repair_reason(text: str, repaired: str) -> str:
@@ -160,16 +206,19 @@ def _exchanged(text: str, short: str, long: str) -> str | None:
     return None
 
 
+def _content_words(text: str) -> list[str]:
+    return [
+        word
+        for word in _LATIN_WORD.findall(text)
+        if fold(word) not in ENGLISH_STOP_WORDS and fold(word) not in _ASKING_WORDS
+    ]
+
+
 def _english_wordings(text: str) -> Iterator[tuple[str, str]]:
     bare = text.strip(" ?.!")
     head = _HEAD.match(bare)
     named = bare[head.end() :] if head else bare
-    words = [match.group() for match in _LATIN_WORD.finditer(named)]
-    content = [
-        word
-        for word in words
-        if fold(word) not in ENGLISH_STOP_WORDS and fold(word) not in _ASKING_WORDS
-    ]
+    content = _content_words(named)
     if not content:
         return
     yield " ".join(content), "content words only"

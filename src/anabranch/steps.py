@@ -1,0 +1,168 @@
+"""What the nodes of the workflow do with the parts: plan, grade and rewrite, each within its limits.
+
+A part that fails is replaced by the least that lets the request go on, and told as a Failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from anabranch.background import background_of
+from anabranch.fanout import attempt
+from anabranch.lexicon import Lexicon
+from anabranch.ports import RequestContext
+from anabranch.types import (
+    EvidenceGrade,
+    Failure,
+    Plan,
+    Retrieval,
+    Rewrite,
+    SubQuestion,
+    Turn,
+    Variant,
+)
+
+# The grader looks at what may become evidence, and a little further.
+GRADED_BEYOND = 2
+MOST_SUB_QUESTIONS = 4
+# Of the time left: a planner that hangs must leave enough to search the question as it is, and a
+# branch that hangs enough to bring the others together.
+SHARE_OF_PLANNING = 0.4
+SHARE_OF_A_BRANCH = 0.9
+# What only moves a sub-question's words about is not worth a search; a form that the documents
+# use for its words is.
+TELLING_WEIGHT = 0.3
+
+Failures = tuple[Failure, ...]
+
+
+async def plan(question: str, context: RequestContext) -> tuple[Plan, Failures]:
+    """The planner's plan within the limits of the request; a simple one if the planner fails."""
+    if context.budgets.effort == "minimal":
+        return Plan("simple", "minimal effort: searched as it is"), ()
+    lexicon = await context.parts.store.lexicon(context.scope)
+    planned = await attempt(
+        "classify_complexity",
+        context.parts.planner.plan(question, history=context.history, lexicon=lexicon),
+        context.remaining(context.budgets.query_timeout, share=SHARE_OF_PLANNING),
+    )
+    failures: Failures = ()
+    if isinstance(planned, Failure):
+        failures = (planned,)
+        planned = Plan("simple", "the planner failed: searched as it is")
+    variants = planned.variants[: context.budgets.variants]
+    if not variants:
+        variants, more = await vary(question, context, lexicon=lexicon)
+        failures += more
+    subs = [await _with_variants(sub, context, lexicon) for sub in _usable(planned)]
+    return replace(planned, variants=variants, sub_questions=tuple(subs)), failures
+
+
+async def vary(
+    question: str, context: RequestContext, *, lexicon: Lexicon | None = None
+) -> tuple[tuple[Variant, ...], Failures]:
+    """Other phrasings of a question, as many as the request may have; none if the planner fails."""
+    if not context.budgets.variants:
+        return (), ()
+    words = lexicon or await context.parts.store.lexicon(context.scope)
+    variants = await attempt(
+        "variants",
+        context.parts.planner.variants(question, lexicon=words, limit=context.budgets.variants),
+        context.remaining(context.budgets.query_timeout, share=SHARE_OF_PLANNING),
+    )
+    return ((), (variants,)) if isinstance(variants, Failure) else (variants, ())
+
+
+def _usable(planned: Plan) -> tuple[SubQuestion, ...]:
+    """At most four sub-questions that ask something, each once; none if fewer than two are left."""
+    asking = {sub.question.strip(): sub for sub in reversed(planned.sub_questions)}
+    usable = [sub for sub in planned.sub_questions if asking.get(sub.question.strip()) is sub]
+    kept = [sub for sub in usable if sub.question.strip()][:MOST_SUB_QUESTIONS]
+    return () if planned.complexity == "simple" or len(kept) < 2 else tuple(kept)
+
+
+async def _with_variants(
+    sub: SubQuestion, context: RequestContext, lexicon: Lexicon
+) -> SubQuestion:
+    if sub.variants:
+        return replace(sub, variants=sub.variants[: context.budgets.variants])
+    variants, _ = await vary(sub.question, context, lexicon=lexicon)
+    telling = tuple(variant for variant in variants if variant.weight >= TELLING_WEIGHT)
+    return replace(sub, variants=telling)
+
+
+async def grade(
+    question: str, docs: Retrieval, context: RequestContext, *, within: str | None = None
+) -> EvidenceGrade:
+    """``within``: the whole question that ``question`` is part of. What it says is never asked."""
+    passages = docs.passages[: context.budgets.top_k + GRADED_BEYOND]
+    lexicon = await context.parts.store.lexicon(context.scope)
+    return await context.parts.grader.grade(
+        question, passages,
+        history=(*context.history, Turn("user", within)) if within else context.history,
+        lexicon=lexicon, background=background_of(docs),
+    )  # fmt: skip
+
+
+async def grade_or_keep(
+    question: str,
+    docs: Retrieval,
+    context: RequestContext,
+    *,
+    earlier: EvidenceGrade | None,
+    graded: Mapping[str, float],
+) -> tuple[EvidenceGrade | None, Failures]:
+    """The grade of the documents; after a rewrite that found nothing new, the ``earlier`` one.
+
+    ``graded`` has the relevance of the passages that were graded before, by chunk id. A grader
+    that fails leaves the earlier grade, or none: then the run has failed, since nothing is known
+    about what the documents are worth.
+    """
+    window = docs.passages[: context.budgets.top_k + GRADED_BEYOND]
+    known = tuple(graded.get(passage.chunk.chunk_id, 0.0) for passage in window)
+    if earlier is not None and all(passage.chunk.chunk_id in graded for passage in window):
+        return replace(earlier, passage_relevance=known), ()
+    found = await attempt(
+        "grade_documents",
+        grade(question, docs, context),
+        context.remaining(context.budgets.query_timeout, share=SHARE_OF_A_BRANCH),
+    )
+    if not isinstance(found, Failure):
+        return found, ()
+    kept = None if earlier is None else replace(earlier, passage_relevance=known)
+    return kept, (found,)
+
+
+def better(
+    found: EvidenceGrade | None,
+    docs: Retrieval,
+    *,
+    earlier: EvidenceGrade | None,
+    first_docs: Retrieval | None,
+) -> tuple[EvidenceGrade | None, Retrieval]:
+    """The grade, and the documents that it is of: a rewrite that made things worse is ignored.
+
+    Its queries stay listed, so that the outcome says what was searched.
+    """
+    if found is None or earlier is None or first_docs is None:
+        return found, docs
+    if found.confidence >= earlier.confidence:
+        return found, docs
+    return earlier, replace(docs, passages=first_docs.passages)
+
+
+async def rewrite(
+    question: str, docs: Retrieval, found: EvidenceGrade | None, context: RequestContext
+) -> tuple[Rewrite | None, Failures]:
+    """The rewriter's query; None when it has none, or fails: the first evidence stands."""
+    if found is None:  # only a graded run is rewritten
+        return None, ()
+    lexicon = await context.parts.store.lexicon(context.scope)
+    passages = docs.passages[: context.budgets.top_k]
+    rewritten = await attempt(
+        "rewrite_question",
+        context.parts.rewriter.rewrite(question, passages, found, lexicon=lexicon),
+        context.remaining(context.budgets.query_timeout, share=SHARE_OF_PLANNING),
+    )
+    return (None, (rewritten,)) if isinstance(rewritten, Failure) else (rewritten, ())
