@@ -208,7 +208,7 @@ def test_files_that_cannot_be_read_are_reported_beside_those_that_can(
 ) -> None:
     (handbook / "empty.txt").write_text("")
     (handbook / "broken.pdf").write_bytes(b"%PDF-1.7\nthis is no PDF")
-    (handbook / "unknown.xyz").write_bytes(os.urandom(64))
+    (handbook / "unknown.xyz").write_bytes(bytes(range(256)) * 4)
     report = run("add", "handbook", "handbook/unknown.xyz", "missing.md", "--json")
     assert report.code == 4
     status = {file["source"]: file["status"] for file in report.json["files"]}
