@@ -127,13 +127,14 @@ def follow_ups(
     clauses_left: list[FollowUp] = []
     if not asked:
         clauses_left += _open_clauses(question, open_terms, passages[0].chunk.chunk_id)
+    still_open = _words_with(question.text, open_terms)
     found: dict[str, FollowUp] = {}
     for rank, passage in enumerate(passages[:PASSAGES_READ]):
         for name, prior in _offered(question, passage.chunk):
             key = name_key(name)
             if key in found or key in asked or not _leads_on(key, question):
                 continue
-            text = " ".join((name, *_words_with(question.text, open_terms)))
+            text = " ".join((name, *still_open))
             found[key] = FollowUp(name, text, prior, rank, passage.chunk.chunk_id, open_terms)
     ranked = sorted(found.values(), key=lambda item: -_discounted(item.prior, item.rank))
     # The sort is stable: equals stay in reading order.

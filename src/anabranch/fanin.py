@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -66,12 +67,12 @@ async def fan_in(
 
 
 def ranked(
-    results: Sequence[QueryResult], context: RequestContext
+    results: Sequence[QueryResult], context: RequestContext, *, most: int | None = None
 ) -> tuple[list[Passage], dict[str, dict[str, float]]]:
     """Passages best first, each text once, and each query's own ranking by query id.
 
     What a bridge found is lifted by the weight of its query; it never lowers or displaces what
-    the question itself found.
+    the question itself found. ``most`` is how many passages are made, before equal texts are one.
     """
     rankings = {result.query.id: own_ranking(result, context) for result in results}
     weights = {result.query.id: result.query.weight for result in results}
@@ -80,6 +81,8 @@ def ranked(
     combined = lift(
         fuse_queries(first, weights), [(rankings[name], weights[name]) for name in bridges]
     )
+    if most is not None:
+        combined = dict(islice(combined.items(), most))
     asked = [result.query.id for result in results if result.query.kind in QUESTION_KINDS]
     return deduplicate(to_passages(combined, results, rankings, similar_to=asked)), rankings
 

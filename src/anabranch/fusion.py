@@ -124,17 +124,23 @@ def to_passages(
     chunks: dict[str, Chunk] = {}
     similarity: dict[str, float] = {}
     for result in results:
+        is_question = result.query.id in similar_to
         for leg in result.legs:
             for hit in leg.hits:
-                chunks.setdefault(hit.chunk.chunk_id, hit.chunk)
-                if leg.leg == "dense" and result.query.id in similar_to:
-                    key = hit.chunk.chunk_id
+                key = hit.chunk.chunk_id
+                chunks.setdefault(key, hit.chunk)
+                if is_question and leg.leg == "dense":
                     similarity[key] = max(similarity.get(key, -1.0), hit.score)
+    found_by: dict[str, list[str]] = {key: [] for key in combined}
+    for name, ranking in fused.items():
+        for key in ranking:
+            if key in found_by:
+                found_by[key].append(name)
     return [
         Passage(
             chunk=chunks[key],
             score=rank_score(score),
-            found_by=tuple(name for name in fused if key in fused[name]),
+            found_by=tuple(found_by[key]),
             similarity=similarity.get(key),
             provenance=(place_of(chunks[key]),),
         )

@@ -21,6 +21,8 @@ from anabranch.types import Chunk, Effort, Failure, Passage, Query, QueryKind, Q
 BRIDGED_KINDS: frozenset[QueryKind] = frozenset({"original", "clarified"})
 HOPS: Mapping[Effort, int] = {"minimal": 0, "standard": 1, "thorough": 2}
 FOLLOW_UPS: Mapping[Effort, int] = {"minimal": 0, "standard": 6, "thorough": 12}
+# Passages made for each one that is read: equal texts are one.
+READ_MORE = 3
 # Of the time left: a hop that hangs must leave the fan-in and the grade most of theirs.
 SHARE_OF_A_HOP = 0.3
 
@@ -99,7 +101,8 @@ def _to_read(
 ) -> list[Passage]:
     """The passages to look for names in; later hops read only what the one before brought up,
     and only where it closes something of the question."""
-    passages = ranked(results, context)[0][: context.budgets.top_k]
+    top_k = context.budgets.top_k
+    passages = ranked(results, context, most=READ_MORE * top_k)[0][:top_k]
     if not hop:
         return passages
     still_open = set(known.question.weights) - known.closed

@@ -437,7 +437,8 @@ def _line_continues(text: str, start: int, newline: int, after: int) -> bool:
 MOST_WINDOWS = 12
 
 
-def window_spans(text: str) -> list[tuple[int, int]]:
+@lru_cache(maxsize=8_192)
+def window_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Spans of neighbouring sentences, two at a time, each sentence in two of them.
 
     What a question is compared with: a whole passage says too many things at once. A text of one
@@ -450,8 +451,8 @@ def window_spans(text: str) -> list[tuple[int, int]]:
         size += 1
     step = size - 1
     starts = range(0, max(1, len(sentences) - 1), step)
-    return [
+    return tuple(
         (sentences[start][0], sentences[min(start + size, len(sentences)) - 1][1])
         for start in starts
         if sentences
-    ]
+    )

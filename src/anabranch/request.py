@@ -12,7 +12,9 @@ from anabranch.types import Effort, Scope, Turn
 if TYPE_CHECKING:
     from anabranch.ports import Budgets
 
-VARIANTS_BY_EFFORT: Mapping[Effort, int] = {"minimal": 0, "standard": 2, "thorough": 4}
+# The first variant is the telling one (a repaired spelling, a short form spelt out, the noun that a
+# table has); more of them only move words about, and each costs an embedding.
+VARIANTS_BY_EFFORT: Mapping[Effort, int] = {"minimal": 0, "standard": 1, "thorough": 4}
 CANDIDATES_BY_EFFORT: Mapping[Effort, int] = {"minimal": 100, "standard": 100, "thorough": 200}
 
 
