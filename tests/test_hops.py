@@ -39,11 +39,13 @@ def world() -> World:
 
 async def search(
     world: World, *variants: Variant, kind: QueryKind = "original", group: str | None = None,
-    **changes: Any,
+    multi_hop: bool = True, **changes: Any,
 ) -> Retrieval:  # fmt: skip
     context = world.context(**changes)
     query = Query("q1", QUESTION, kind, group=group)
-    return await retrieve(query, context, trace=context.trace(), parent="here", variants=variants)
+    return await retrieve(
+        query, context, trace=context.trace(), parent="here", variants=variants, multi_hop=multi_hop
+    )
 
 
 def bridges(retrieval: Retrieval) -> dict[str, Query]:
@@ -60,6 +62,16 @@ async def test_what_the_first_hop_names_is_asked_for_and_what_it_leads_to_is_fou
     assert (query.kind, query.parent) == ("bridge", "q1")
     assert texts(retrieval).index(BAND.text) < texts(retrieval).index(OTHER.text)
     assert texts(retrieval)[0] == SONG.text
+
+
+async def test_the_names_of_a_simple_question_are_followed_by_their_words_alone() -> None:
+    made = world()
+    retrieval = await search(made, multi_hop=False)
+    [result] = [r for r in retrieval.results if r.query.text == BRIDGE]
+    assert [leg.leg for leg in result.legs] == ["text"]
+    assert result.status == "ok"
+    assert BAND.text in texts(retrieval)
+    assert BRIDGE not in made.store.embedder.texts
 
 
 async def test_bridges_are_steps_of_the_trace_and_say_what_found_a_passage() -> None:

@@ -72,7 +72,9 @@ async def search(state: FanoutState, runtime: Runtime[RequestContext]) -> Fanout
     )
     elapsed = (time.perf_counter() - started) * 1000
     results = (
-        QueryResult(item.query, (dense_leg, text_leg), item.elapsed_ms + elapsed)
+        QueryResult(
+            item.query, _asked(item.query, (dense_leg, text_leg)), item.elapsed_ms + elapsed
+        )
         for item, dense_leg, text_leg in zip(embedded, dense, texts, strict=True)
     )
     return {"results": tuple(results)}
@@ -91,6 +93,8 @@ def child_graph() -> CompiledStateGraph[Any, Any, Any, Any]:
 
 
 async def _embed(query: Query, context: RequestContext) -> _Embedded:
+    if "dense" not in query.legs:
+        return _Embedded(query, None, None, 0.0)
     started = time.perf_counter()
     vectors = await attempt(
         f"{query.id}.embed",
@@ -139,7 +143,14 @@ async def _dense_call(
     )
 
 
+def _asked(query: Query, legs: Sequence[LegResult]) -> tuple[LegResult, ...]:
+    """Only the legs that the query has: one that was not searched has not found nothing."""
+    return tuple(leg for leg in legs if leg.leg in query.legs)
+
+
 async def _search_text(query: Query, context: RequestContext) -> LegResult:
+    if "text" not in query.legs:
+        return LegResult("text")
     found = await attempt(
         "text",
         context.parts.store.search_text(
@@ -167,9 +178,12 @@ async def retrieve(
     parent: str,
     variants: Sequence[Variant] = (),
     earlier: Retrieval | None = None,
+    multi_hop: bool = False,
 ) -> Retrieval:
     """``question`` and its variants searched at once, followed up and fanned in.
 
+    The names that the first hop brings up are always followed by their words; with ``multi_hop``
+    (the question was found to be complex) by their meaning too, which costs an embedding each.
     ``earlier`` is a retrieval of the same request whose results take part in the fan-in. With
     every query failed the retrieval says so (``failed``); it is never just empty.
     """
@@ -177,7 +191,8 @@ async def retrieve(
     results = await _run(queries, context, trace=trace, parent=parent)
     if question.kind in BRIDGED_KINDS:
         search = partial(_run, trace=trace, parent=parent)
-        results += await follow_hops(queries, results, context, search=search)
+        legs: tuple[LegName, ...] = ("dense", "text") if multi_hop else ("text",)
+        results += await follow_hops(queries, results, context, search=search, legs=legs)
     if earlier is not None:
         results = (*earlier.results, *results)
     with trace.step(

@@ -14,7 +14,7 @@ from anabranch.bridging import FollowUp, Found, Question, follow_ups, name_key, 
 from anabranch.fanin import BRIDGE_CANDIDATES, QUESTION_KINDS, attempt, own_ranking, ranked
 from anabranch.language import terms
 from anabranch.ports import RequestContext
-from anabranch.types import Chunk, Effort, Failure, Passage, Query, QueryKind, QueryResult
+from anabranch.types import Chunk, Effort, Failure, LegName, Passage, Query, QueryKind, QueryResult
 
 # Sub-questions would pay for hops as often as there are of them; the original question has a
 # branch of its own.
@@ -61,6 +61,7 @@ async def follow_hops(
     context: RequestContext,
     *,
     search: Search,
+    legs: tuple[LegName, ...] = ("dense", "text"),
 ) -> tuple[QueryResult, ...]:
     """The results of the follow-up queries, each weighed by how much of the question it closed.
 
@@ -89,7 +90,7 @@ async def follow_hops(
         seconds = context.remaining(context.budgets.query_timeout, share=SHARE_OF_A_HOP)
         if not proposed or seconds <= 0:
             break
-        asked = _queries(proposed, start, bridges)
+        asked = _queries(proposed, start, bridges, legs)
         found = await search(asked, _within(context, seconds))
         bridges += _weighed(found, proposed, known.question, (*results, *bridges), context)
         known = known.after(proposed, passages)
@@ -115,7 +116,10 @@ def _to_read(
 
 
 def _queries(
-    proposed: Sequence[FollowUp], start: Query, bridges: Sequence[QueryResult]
+    proposed: Sequence[FollowUp],
+    start: Query,
+    bridges: Sequence[QueryResult],
+    legs: tuple[LegName, ...],
 ) -> list[Query]:
     """Follow-ups as queries: b1, b2, … within the group; the parent is who found the passage."""
     finder = {
@@ -132,6 +136,7 @@ def _queries(
             kind="bridge",
             parent=finder.get(follow_up.source, start.id),
             group=start.group,
+            legs=legs,
         )
         for number, follow_up in enumerate(proposed, len(bridges) + 1)
     ]

@@ -231,7 +231,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One search. ``id`` is unique in the request; ``group`` names the sub-question it serves."""
+    """One search. ``id`` is unique in the request; ``group`` names the sub-question it serves.
+
+    ``legs`` are the ways it is searched; a query without a dense leg is not embedded.
+    """
 
     id: str
     text: str
@@ -239,6 +242,7 @@ class Query:
     weight: float = 1.0
     parent: str | None = None
     group: str | None = None
+    legs: tuple[LegName, ...] = ("dense", "text")
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,7 @@ async def retrieve_initial(state: RagState, runtime: Runtime[RequestContext]) ->
         docs = await retrieve(
             state["query"], runtime.context,
             trace=trace, parent=step.event.id, variants=state["variants"],
+            multi_hop=state["complexity"] == "complex",
         )  # fmt: skip
     return {"docs": docs, "retrieval_status": _retrieval_status(docs), **_noted(state, trace)}
 
@@ -257,7 +258,9 @@ async def _branch(state: BranchState, context: RequestContext, trace: Trace) -> 
     query, sub = state["query"], state["sub_question"]
     name = f"rag_sub_agent.{query.id}"
     with trace.step("rag_sub_agent", query.text, id=name, group=query.group) as step:
-        docs = await retrieve(query, context, trace=trace, parent=name, variants=state["variants"])
+        docs = await retrieve(
+            query, context, trace=trace, parent=name, variants=state["variants"], multi_hop=True
+        )
         within = state["question"] if sub else None
         grade = await steps.grade(query.text, docs, context, within=within)
         may_ask = _may_ask(context, context.asked)
