@@ -35,8 +35,9 @@ class ScoredList:
 def standardise(scored: ScoredList, candidates: Sequence[str]) -> dict[str, float]:
     """z-scores of ``candidates`` in one list; all zero when the list tells none of them apart."""
     values = [scored.scores.get(key, scored.floor) for key in candidates]
-    mean = math.fsum(values) / len(values)
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+    # The candidates are in order of their keys, so that a plain sum is the same every time.
+    mean = sum(values) / len(values)
+    deviation = math.sqrt(sum([(value - mean) ** 2 for value in values]) / len(values))
     # Differences in the last bits of equal scores must not be blown up to whole deviations.
     if deviation <= 1e-9 * max(1.0, abs(mean)):
         return dict.fromkeys(candidates, 0.0)
@@ -55,10 +56,14 @@ def fuse(lists: Sequence[ScoredList]) -> dict[str, float]:
     candidates = sorted({key for scored in living for key in scored.scores})
     total = math.fsum(scored.weight for scored in living)
     standardised = [(scored.weight, standardise(scored, candidates)) for scored in living]
-    fused = {
-        key: math.fsum(weight * scores[key] for weight, scores in standardised) / total
-        for key in candidates
-    }
+    if len(standardised) == 2:  # the two legs of a query: nearly always, and the order is free
+        (first, ours), (second, theirs) = standardised
+        fused = {key: (first * ours[key] + second * theirs[key]) / total for key in candidates}
+    else:
+        fused = {
+            key: math.fsum([weight * scores[key] for weight, scores in standardised]) / total
+            for key in candidates
+        }
     return dict(sorted(fused.items(), key=lambda item: (-item[1], item[0])))
 
 

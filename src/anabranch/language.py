@@ -301,15 +301,26 @@ def cjk_bigrams(text: str, *, question: bool = False) -> list[str]:
     return [pair for run in _TOKEN.findall(folded) if has_cjk(run) for pair in bigrams(run)]
 
 
+LONGEST_REMEMBERED = 4_000
+
+
 def terms(text: str) -> list[str]:
     """Search terms of a passage in order: English stems with stop words left out, CJK bigrams."""
+    # The same passages are read by every step of a request and by the next requests; a whole
+    # document is read once.
+    cut = _terms if len(text) <= LONGEST_REMEMBERED else _terms.__wrapped__
+    return list(cut(text))
+
+
+@lru_cache(maxsize=4_096)
+def _terms(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for word in words(text):
         if _CJK_CHARACTER.match(word):
             found.extend(bigrams(word))
         elif word not in ENGLISH_STOP_WORDS:
             found.append(stem(word.removesuffix("'s")))
-    return found
+    return tuple(found)
 
 
 def question_terms(text: str) -> list[str]:
