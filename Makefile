@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test lint bench serve clean
+.PHONY: help setup demo test lint bench clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -17,7 +17,6 @@ help:
 	@echo 'make lint    check style and types'
 	@echo 'make setup   install everything: all extras and the development tools'
 	@echo 'make bench   measure quality and speed'
-	@echo 'make serve   run the HTTP service'
 	@echo 'make clean   remove the environment and all caches'
 
 demo: $(VENV)/.base
@@ -35,9 +34,6 @@ setup: $(VENV)/.all
 
 bench: $(VENV)/.dev
 	@$(BIN)/python benchmarks/run.py
-
-serve: $(VENV)/.all
-	@$(BIN)/anabranch serve
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

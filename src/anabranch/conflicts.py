@@ -15,7 +15,7 @@ from itertools import combinations
 
 from anabranch import language
 from anabranch.types import Conflict, ConflictValue, Evidence
-from anabranch.values import Value, values
+from anabranch.values import MONTHS, Value, values
 
 # Passages that barely touch the question say nothing about its fact.
 _LEAST_RELEVANCE = 0.2
@@ -38,29 +38,8 @@ _PERMISSION = (
 )
 _PARTICLES = frozenset("的了是在为每一次将会要应由也都就从与和及或其该本此之个有可以")
 _LIGHT = frozenset(("everi", "each", "per", "alway", "now", "current", "exact", "onli", "just"))
-_CALENDAR = frozenset(
-    [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-    ]
-)
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_CALENDAR = frozenset((*MONTHS, *_DAYS))
 _NAME = re.compile(r"(?<![\w'’-])(?:[A-Z][\w&-]*|[a-z]+[A-Z]\w*)")
 _LATIN = re.compile(r"[A-Za-z][\w&-]*")
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,5}$")

@@ -45,7 +45,7 @@ _NUMBER_WORDS = {
     )
 }
 _WORD = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
-_MONTHS = {
+MONTHS = {
     month: number
     for number, month in enumerate(
         [
@@ -65,7 +65,7 @@ _MONTHS = {
         start=1,
     )
 }
-_MONTH = "|".join(_MONTHS)
+_MONTH = "|".join(MONTHS)
 _CHINESE_DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九")}
 _CHINESE_DIGITS |= {"两": 2, "〇": 0}
 _CHINESE_FACTORS = {"十": 10, "百": 100, "千": 1_000, "万": 10_000}
@@ -238,7 +238,7 @@ def _date(match: re.Match[str], number: str) -> tuple[float, ...]:
     month = language.fold(match[f"m{number}"])
     return (
         float(match[f"y{number}"] or 0),
-        float(_MONTHS.get(month) or month),
+        float(MONTHS.get(month) or month),
         float(match[f"d{number}"]),
     )
 
