@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from anabranch.chunking import chunk
-from anabranch.errors import ReadingError
+from anabranch.errors import ReadingError, StorageError
 from anabranch.lexicon import mine
 from anabranch.ports import Embedder, IndexedDocument, PassageText, Store
 from anabranch.types import (
@@ -31,6 +32,8 @@ from anabranch.types import (
     Scope,
     SourceRecord,
 )
+
+logger = logging.getLogger(__name__)
 
 # A commit costs tens of milliseconds whatever its size; a batch this large makes that small beside
 # the embedding, and loses at most a few seconds of work when the process is killed.
@@ -177,9 +180,16 @@ class Ingestion:
                 batch, last_commit = [], time.perf_counter()
         await self._commit(batch)
         if any(report.status in ("added", "updated") for report in reports.values()):
-            await self._store.optimize()
+            await self._optimize()
         elapsed = (time.perf_counter() - started) * 1000
         return AddReport(tuple(reports[file.location] for file in files), elapsed)
+
+    async def _optimize(self) -> None:
+        """Bring the indexes up to date; what was added is stored and found without that too."""
+        try:
+            await self._store.optimize()
+        except StorageError as error:
+            logger.warning("Everything was stored, but searches stay slower: %s", error)
 
     async def _prepare_all(
         self, files: Sequence[Source], known: Mapping[str, SourceRecord]

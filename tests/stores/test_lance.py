@@ -286,3 +286,16 @@ async def test_a_lexicon_is_kept_until_the_content_changes(store: LanceStore) ->
     assert await store.lexicon(EVERYTHING) is first
     await store.replace([indexed("b.txt", "pear")])
     assert (await store.lexicon(EVERYTHING)).document_count == 2
+
+
+async def test_a_long_document_among_short_ones_can_be_optimized(tmp_path: Path) -> None:
+    # Its text is one value among thousands of rows, which once was repeated for each of them.
+    store = await LanceStore.open(tmp_path / "store", dimensions=DIMENSIONS)
+    passages = [f"sentence {number} of a long book about rivers " * 20 for number in range(2_600)]
+    book = indexed("book.txt", *passages)
+    await store.replace([book])
+    for number in range(25):
+        await store.replace([indexed(f"{number}.txt", f"short {number}")])
+    await store.optimize()
+    assert await store.source_text(book.record.source_id, Scope()) == book.document.text
+    await store.close()

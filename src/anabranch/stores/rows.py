@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 FORMAT_KEY = b"anabranch.format"
 
+# The columns that only the row of a document has a value for.
+_OF_DOCUMENTS = ("text", "lexicon", "digest")
+
 # The column that has all of a chunk, or of a source record on level 0.
 ITEM = "item"
 
@@ -113,6 +116,9 @@ def _chunk_row(chunk: Chunk) -> dict[str, Any]:
         ITEM: to_json(chunk),
         # Cut here, by the same rules as a question, so that the index needs no tokenizer.
         "terms": (" ".join(terms(searched_text(chunk))) or None) if chunk.level == 3 else None,
+        # Not NULL: a page of one value and NULLs is stored as a constant, which Lance 13 repeats
+        # for every row when it reads the page. A book of 1 MB then overflowed at 2 GB.
+        **dict.fromkeys(_OF_DOCUMENTS, ""),
     }
 
 
