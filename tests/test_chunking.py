@@ -8,7 +8,7 @@ from anabranch.chunking import chunk, text_hash
 from anabranch.layout import Layout, lay_out, text_blocks
 from anabranch.markup import markdown_blocks
 from anabranch.tabular import table_blocks
-from anabranch.types import Chunk, Document, Page
+from anabranch.types import PAGE_SPANS, Chunk, Document, Page
 
 
 def document(layout: Layout, *, title: str = "", source: str = "a.md", sha: str = "h") -> Document:
@@ -216,3 +216,12 @@ def test_a_page_that_starts_inside_white_space_is_found() -> None:
         pages=(Page(1, 0, 3), Page(2, 3, 8)),
     )  # fmt: skip
     assert chunks(source, 3)[0].page == 1
+
+
+def test_a_chunk_over_two_pages_says_what_stands_on_each() -> None:
+    text = "Contract of 2026.\nThe notice period is six weeks."
+    pages = (Page(1, 0, 18), Page(2, 18, len(text)))
+    document = Document("c.pdf", "", text, "hash", "application/pdf", pages=pages)
+    [leaf] = [c for c in chunk(document, source_id="s", collection="default") if c.level == 3]
+    assert leaf.page == 1
+    assert leaf.metadata[PAGE_SPANS] == [[1, 0, 18], [2, 18, len(text)]]

@@ -313,7 +313,9 @@ def test_an_interrupted_add_is_finished_by_the_next(
     assert adding.returncode in (0, 130)  # 0: it was done before the signal came
     assert b"Traceback" not in errors
 
-    report = run("add", "many", "--json").json
+    again = run("add", "many", "--json")
+    assert again.code == 0, again.err
+    report = again.json
     assert report["added"] + report["unchanged"] == 120
     assert report["failed"] == 0
     listed = run("sources", "--json").json
@@ -359,3 +361,25 @@ def test_a_full_disk_is_said_and_loses_nothing(
     assert len(run("sources", "--json").json) == 2
     asked = run("ask", "How many days of annual leave does an employee have?", "--json").json
     assert "27 days" in asked["answer"]["text"]
+
+
+def test_a_file_whose_name_is_no_text_is_reported_and_the_others_are_in(
+    run: Any, handbook: Path
+) -> None:
+    (Path(os.fsdecode(os.fsencode(handbook) + b"/bad\xff.md"))).write_text("# Bad\n\nA name.\n")
+    report = run("add", "handbook", "--json")
+    assert report.code == 4
+    assert [file["status"] for file in report.json["files"]] == ["failed", "added", "added"]
+    assert report.json["files"][0]["source"] == "handbook/bad\\udcff.md"
+
+
+def test_two_files_of_one_name_are_not_removed_together(run: Any, isolated: Path) -> None:
+    for name in ("x", "y"):
+        (isolated / name).mkdir()
+        (isolated / name / "readme.md").write_text(f"# Notice\n\nThis is the notice of {name}.\n")
+        os.chdir(isolated / name)
+        run("add", "readme.md", "--kb", str(isolated / "kb"))
+    refused = run("remove", "readme.md", "--kb", str(isolated / "kb"))
+    assert refused.code == 3
+    assert "several places" in refused.err
+    assert len(run("sources", "--kb", str(isolated / "kb"), "--json").json) == 2

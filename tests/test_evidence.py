@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from anabranch.evidence import as_context, estimate_tokens, guard, nearest, pack
-from anabranch.types import Answer, Citation
+from anabranch.types import Answer, Citation, Place
 from fakes import chunk, evidence, passage
 
 
@@ -82,7 +82,7 @@ def test_a_marker_that_resolves_to_nothing_is_removed_and_its_sentence_flagged(m
 
 
 def test_a_citation_is_dropped_unless_its_quote_stands_in_its_evidence() -> None:
-    proven = Citation(1, "e1", "30 days")
+    proven = Citation(1, "e1", "30 days", page=1)
     invented, misplaced = Citation(1, "e1", "40 days"), Citation(2, "e1", "30 days")
     lost = Citation(9, "e9", "30 days")
     answer = guarded("Annual leave in Berlin is 30 days [1].", invented, proven, misplaced, lost)
@@ -142,3 +142,19 @@ def test_an_extractive_quote_with_a_full_stop_in_it_is_cited_at_its_end() -> Non
 def test_extractive_words_behind_the_last_marker_are_unsupported() -> None:
     answer = guard(Answer("Annual leave in Berlin is 30 days. [1] Really.", "extractive"), [LEAVE])
     assert answer.unsupported == ("Really.",)
+
+
+def test_a_citation_has_the_page_of_its_quote() -> None:
+    text = "Contract of 2026.\nThe notice period is six weeks."
+    over_two = evidence(
+        text,
+        provenance=(
+            Place("leave.md", 1, 0, len(text), "s"),
+            Place("leave.md", 1, 0, 18, "s"),
+            Place("leave.md", 2, 18, len(text), "s"),
+        ),
+    )
+    quote = "The notice period is six weeks."
+    answer = Answer(f"{quote} [1]", "extractive", (Citation(1, "e1", quote),))
+    [citation] = guard(answer, [over_two]).citations
+    assert citation.page == 2

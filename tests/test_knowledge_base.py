@@ -475,3 +475,15 @@ def test_the_text_of_a_source_in_two_collections_asks_for_one(
 def test_a_collection_that_cannot_be_named_so_is_refused(kb: KnowledgeBase, name: str) -> None:
     with pytest.raises(InputError, match="name of a collection"):
         kb.add("somewhere", collection=name)
+
+
+@pytest.mark.parametrize(
+    "options", [{"collection": "a"}, {"principal": ["bob"]}, {"nosuch": 1}, {"top_k": "many"}]
+)
+async def test_an_option_that_there_is_not_is_refused_and_never_widens_the_scope(
+    options: dict[str, Any],
+) -> None:
+    base = World().knowledge_base()
+    with pytest.raises(InputError, match=next(iter(options))):
+        await base.aask("What?", **options)
+    base.close()

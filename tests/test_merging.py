@@ -54,7 +54,12 @@ def test_a_parent_has_the_finders_and_places_of_all_its_leaves() -> None:
         [leaf(0, 50, found_by=("q1",)), leaf(50, 100, found_by=("s2",))], {"parent": PARENT}
     )
     assert merged[0].found_by == ("q1", "s2")
-    assert [(place.start, place.end) for place in merged[0].provenance] == [(0, 50), (50, 100)]
+    # its own place first, then those of its leaves
+    assert [(place.start, place.end) for place in merged[0].provenance] == [
+        (0, 100),
+        (0, 50),
+        (50, 100),
+    ]
 
 
 def test_a_leaf_that_stood_for_a_copy_keeps_its_own_id_when_it_is_merged() -> None:

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Any
 
 from anabranch.language import has_cjk, sentence_spans
-from anabranch.types import Chunk, Document, Heading, Level, Page
+from anabranch.types import PAGE_SPANS, Chunk, Document, Heading, Level, Page
 
 # Target weight of each level in characters. The embedder cuts at 256 word pieces: 600 English
 # characters are about 140 of them, and headings and column names come on top.
@@ -291,7 +291,7 @@ class _ChunkMaker:
                     page=self._page(start),
                     context=self._context(start, end),
                     parent_id=parent.chunk_id if parent else None,
-                    metadata=self.metadata,
+                    metadata={**self.metadata, **self._page_spans(start, end)},
                     allowed=self.allowed,
                 )
             )
@@ -311,6 +311,15 @@ class _ChunkMaker:
         at = bisect_right(self.page_ends, start)
         pages: Sequence[Page] = self.document.pages
         return pages[at].number if at < len(pages) and pages[at].start <= start else None
+
+    def _page_spans(self, start: int, end: int) -> dict[str, list[list[int]]]:
+        """Where each page's part of the span stands, if it goes over more than one."""
+        parts = [
+            [page.number, max(page.start, start), min(page.end, end)]
+            for page in self.document.pages[bisect_right(self.page_ends, start) :]
+            if page.start < end
+        ]
+        return {PAGE_SPANS: parts} if len(parts) > 1 else {}
 
     def _context(self, start: int, end: int) -> str:
         """Title and headings above the chunk, then the column names of a table begun before it."""

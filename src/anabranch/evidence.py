@@ -123,7 +123,11 @@ def guard(answer: Answer, evidence: Sequence[Evidence]) -> Answer:
     text = _SPACED_MARKER.sub(
         lambda match: match.group() if match[1] in by_marker else "", answer.text
     )
-    citations = tuple(c for c in answer.citations if _proven(c, by_marker))
+    citations = tuple(
+        replace(citation, page=_page_of(citation.quote, by_marker[str(citation.marker)]))
+        for citation in answer.citations
+        if _proven(citation, by_marker)
+    )
     return replace(
         answer, text=text, citations=citations, unsupported=tuple(dict.fromkeys(unsupported))
     )
@@ -157,6 +161,18 @@ def _cited_quotes(text: str) -> Iterator[tuple[str, list[str]]]:
             start = match.end()
         if rest := line[start:].strip():
             yield rest, []
+
+
+def _page_of(quote: str, item: Evidence) -> int | None:
+    """The page that the quote begins on: that of the narrowest known place around it."""
+    at = item.start + item.text.find(quote)
+    around = [
+        place
+        for place in item.provenance
+        if place.source_id == item.source_id and place.start <= at < place.end
+    ]
+    narrowest = min(around, key=lambda place: place.end - place.start, default=None)
+    return item.page if narrowest is None else narrowest.page
 
 
 def _proven(citation: Citation, by_marker: Mapping[str, Evidence]) -> bool:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from anabranch.types import Chunk, Hit, LegName, LegResult, Passage, Place, QueryResult
+from anabranch.types import PAGE_SPANS, Chunk, Hit, LegName, LegResult, Passage, Place, QueryResult
 
 # Two chunks at the same place of a source whose texts begin alike are one: what is left of an
 # earlier chunking, or of a small edit, must not take two places in the evidence.
@@ -147,7 +147,7 @@ def to_passages(
             score=rank_score(score),
             found_by=tuple(found_by[key]),
             similarity=similarity.get(key),
-            provenance=(place_of(chunks[key]),),
+            provenance=places_of(chunks[key]),
         )
         for key, score in combined.items()
     ]
@@ -162,9 +162,12 @@ def identified(hit: Hit) -> Hit:
     return replace(hit, chunk=replace(chunk, chunk_id=name))
 
 
-def place_of(chunk: Chunk) -> Place:
-    return Place(
-        chunk.source, chunk.page, chunk.start, chunk.end, chunk.source_id, chunk.collection
+def places_of(chunk: Chunk) -> tuple[Place, ...]:
+    """Where a chunk stands, then its part on each page, if it goes over several."""
+    spans = [(chunk.page, chunk.start, chunk.end), *chunk.metadata.get(PAGE_SPANS, ())]
+    return tuple(
+        Place(chunk.source, page, start, end, chunk.source_id, chunk.collection)
+        for page, start, end in spans
     )
 
 

@@ -211,6 +211,10 @@ class Ingestion:
     async def _prepare(self, file: Source, known: Mapping[str, SourceRecord]) -> _Prepared:
         source_id = source_id_of(self._collection, file.location)
         earlier = known.get(source_id)
+        if not _is_text(file.location) or not _is_text(file.source):
+            shown = file.source.encode("utf-8", "backslashreplace").decode()
+            reason = "Its name is not text in UTF-8, so that it could not be cited. Rename it."
+            return _Prepared(FileReport(shown, "failed", reason=reason))
         try:
             if earlier is not None and await self._unchanged(file, earlier):
                 report = FileReport(earlier.source, "unchanged", pages=earlier.page_count, chunks=0)
@@ -226,6 +230,8 @@ class Ingestion:
 
     async def _unchanged(self, file: Source, earlier: SourceRecord) -> bool:
         if earlier.allowed != self._allowed:
+            return False
+        if any(earlier.metadata.get(name) != value for name, value in self._metadata.items()):
             return False
         return await file.content_hash() == earlier.content_hash
 
@@ -294,6 +300,15 @@ def hash_file(path: Path) -> str:
     """SHA-256 of the bytes of a file, as hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can be stored: a file name may be any bytes, which are no text then."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _leaves(batch: Sequence[_Prepared]) -> int:

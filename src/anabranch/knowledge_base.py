@@ -19,6 +19,7 @@ from anabranch.event_loop import BackgroundLoop
 from anabranch.request import (
     AskOptions,
     budgets_of,
+    check_options,
     checked_collection_name,
     checked_question,
     names_of,
@@ -314,6 +315,7 @@ class KnowledgeBase:
 
     async def _remove(self, source: str, collection: str | None) -> int:
         records = await self._find(source, None if collection is None else [collection])
+        _check_one(source, records)
         built = await self._open()
         return await built.parts.store.remove([record.source_id for record in records])
 
@@ -324,11 +326,7 @@ class KnowledgeBase:
 
     async def _source_text(self, source: str, collections: Sequence[str] | None) -> str:
         records = await self._find(source, collections)
-        if len(records) > 1:
-            places = ", ".join(f"{r.collection!r} (id {r.source_id})" for r in records)
-            raise InputError(
-                f"{source!r} is in several places: {places}. Name one by --collection or its id."
-            )
+        _check_one(source, records)
         store = (await self._open()).parts.store
         return await store.source_text(records[0].source_id, Scope()) or ""
 
@@ -422,6 +420,7 @@ class KnowledgeBase:
     async def _context(self, options: AskOptions, sink: RunSink) -> RequestContext:
         from anabranch.ports import RequestContext, Weights
 
+        check_options(options)
         started = time.perf_counter()
         built = await self._open()
         settings = self.settings
@@ -495,6 +494,14 @@ def _ending(status: Status) -> EventName:
         return "run.failed"
     asks = status in ("needs_clarification", "needs_scope_selection")
     return "run.needs_input" if asks else "run.finished"
+
+
+def _check_one(source: str, records: Sequence[SourceRecord]) -> None:
+    if len(records) > 1:
+        places = ", ".join(f"{r.collection!r} (id {r.source_id})" for r in records)
+        raise InputError(
+            f"{source!r} is in several places: {places}. Name one by --collection or its id."
+        )
 
 
 def _walked(paths: Sequence[Path]) -> tuple[list[Path], list[FileReport]]:

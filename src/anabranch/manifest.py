@@ -25,6 +25,7 @@ from anabranch.errors import ConfigurationError, IndexVersionError, ModelMismatc
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 SIGNING_KEY = "signing.key"
+KEY_BYTES = 32
 STORE = "store"
 EMBEDDINGS = "embeddings.sqlite"
 
@@ -93,7 +94,7 @@ def ensure_manifest(folder: Path, *, embedder: str, dimensions: int) -> Manifest
     )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _place(folder / SIGNING_KEY, secrets.token_bytes(32), mode=0o600)
+        _place(folder / SIGNING_KEY, secrets.token_bytes(KEY_BYTES), mode=0o600)
         _place(folder / MANIFEST, manifest.model_dump_json(indent=2).encode() + b"\n", mode=0o644)
     except OSError as error:
         raise StorageError(
@@ -134,9 +135,15 @@ def check_model(manifest: Manifest, folder: Path, embedder: str) -> None:
 def read_signing_key(folder: Path) -> bytes:
     """The key that resume snapshots are signed with."""
     try:
-        return (folder / SIGNING_KEY).read_bytes()
+        key = (folder / SIGNING_KEY).read_bytes()
     except OSError as error:
         raise StorageError(
             f"{str(folder / SIGNING_KEY)!r} cannot be read: {error.strerror}. Without it no "
             "question can be asked back; restore the file from a backup."
         ) from error
+    if len(key) < KEY_BYTES:  # what is signed with less can be forged
+        raise StorageError(
+            f"{str(folder / SIGNING_KEY)!r} has {len(key)} bytes instead of {KEY_BYTES}: it is "
+            "damaged. Restore it from a backup."
+        )
+    return key

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from anabranch.fusion import absorb
+from anabranch.fusion import absorb, places_of
 from anabranch.types import Chunk, Passage
 
 MERGE_SHARE = 0.6
@@ -61,7 +61,11 @@ def _as_parent(parent: Chunk, children: Sequence[Passage]) -> Passage:
         {window for child in children for window in child.windows},
         key=lambda window: (window.start, window.end),
     )
-    return replace(joined, chunk=parent, merged_from=tuple(parts), windows=tuple(windows))
+    places = dict.fromkeys((*places_of(parent), *joined.provenance))
+    return replace(
+        joined, chunk=parent, merged_from=tuple(parts), windows=tuple(windows),
+        provenance=tuple(places),
+    )  # fmt: skip
 
 
 def drop_contained(passages: Sequence[Passage]) -> list[Passage]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import TYPE_CHECKING, TypedDict
 
 from anabranch.errors import InputError, QuestionError
@@ -41,6 +42,8 @@ def checked_question(question: str, *, longest: int) -> str:
     """``question`` normalised, on one line. Raises QuestionError if it is blank or too long."""
     from anabranch.decoding import normalise
 
+    if not isinstance(question, str):
+        raise QuestionError(f"The question is {question!r}: it is a text.")
     cleaned = " ".join(normalise(question).split())
     if not cleaned:
         raise QuestionError("The question is blank. Ask something of the documents.")
@@ -80,7 +83,7 @@ def budgets_of(options: AskOptions, settings: Settings) -> Budgets:
     """What one request may spend. Raises InputError for a value that no request can have."""
     from anabranch.ports import Budgets
 
-    _check(options)
+    check_options(options)
     effort = options.get("effort") or settings.effort
     given = options.get("variants")
     variants = settings.variants if given is None else given
@@ -99,7 +102,22 @@ def budgets_of(options: AskOptions, settings: Settings) -> Budgets:
     )
 
 
-def _check(options: AskOptions) -> None:
+def check_options(options: AskOptions) -> None:
+    """Raises InputError for an option that there is not, or a value that no request can have.
+
+    A misspelt scope must not be taken for none: it would widen what is searched.
+    """
+    for name in options:
+        if name not in AskOptions.__annotations__:
+            known = ", ".join(AskOptions.__annotations__)
+            raise InputError(f"There is no option {name!r}. The options are: {known}.")
+    for name in ("top_k", "variants"):
+        if not isinstance(options.get(name), (int, NoneType)):
+            raise InputError(f"{name}={options.get(name)!r}: it is a whole number.")
+    if not isinstance(options.get("timeout"), (int, float, NoneType)):
+        raise InputError(f"timeout={options.get('timeout')!r}: it is a number of seconds.")
+    if not all(isinstance(turn, Turn) for turn in options.get("history", ())):
+        raise InputError("history: it is a list of anabranch.Turn values.")
     effort, timeout = options.get("effort"), options.get("timeout")
     top_k, variants = options.get("top_k"), options.get("variants")
     if effort is not None and effort not in VARIANTS_BY_EFFORT:

@@ -95,7 +95,12 @@ async def _with_variants(
 async def grade(
     question: str, docs: Retrieval, context: RequestContext, *, within: str | None = None
 ) -> EvidenceGrade:
-    """``within``: the whole question that ``question`` is part of. What it says is never asked."""
+    """The grade of the documents for ``question``, in the spelling that was repaired, if it was.
+
+    ``within``: the whole question that ``question`` is part of. What it says is never asked.
+    """
+    repaired = (r.query.text for r in docs.results if r.query.kind == "spelling")
+    question = next(repaired, question)
     passages = docs.passages[: context.budgets.top_k + GRADED_BEYOND]
     lexicon = await context.parts.store.lexicon(context.scope)
     return await context.parts.grader.grade(

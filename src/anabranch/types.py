@@ -14,6 +14,8 @@ from typing import Any, Final, Literal
 OUTCOME_SCHEMA = "anabranch.outcome/1"
 RESUME_SCHEMA: Final = "anabranch.resume/1"
 DEFAULT_COLLECTION = "default"
+# Key of a chunk's metadata: [page, start, end] for each page that it goes over, if several.
+PAGE_SPANS = "page_spans"
 
 Effort = Literal["minimal", "standard", "thorough"]
 Complexity = Literal["simple", "complex"]
@@ -457,11 +459,15 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Marker ``[marker]`` in the answer points at ``evidence``; ``quote`` stands in its text."""
+    """Marker ``[marker]`` in the answer points at ``evidence``; ``quote`` stands in its text.
+
+    ``page`` is that of the quote: evidence may go over several.
+    """
 
     marker: int
     evidence: str
     quote: str
+    page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

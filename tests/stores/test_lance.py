@@ -299,3 +299,12 @@ async def test_a_long_document_among_short_ones_can_be_optimized(tmp_path: Path)
     await store.optimize()
     assert await store.source_text(book.record.source_id, Scope()) == book.document.text
     await store.close()
+
+
+async def test_a_table_that_was_begun_and_never_written_is_begun_anew(tmp_path: Path) -> None:
+    # What a process leaves that is killed before the first version of the table is written.
+    (tmp_path / "store" / "chunks.lance" / "_transactions").mkdir(parents=True)
+    store = await LanceStore.open(tmp_path / "store", dimensions=DIMENSIONS)
+    await store.replace([indexed("a.txt", "apple")])
+    assert [record.source for record in await store.sources(Scope())] == ["a.txt"]
+    await store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -41,16 +42,35 @@ async def open_table(path: Path, *, dimensions: int) -> tuple[AsyncConnection, A
         path.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - once, and local
         # Zero: every read looks for the newest version, also of another process.
         connection = await lancedb.connect_async(path, read_consistency_interval=timedelta(0))
-        if TABLE_NAME in (await connection.list_tables()).tables:
-            table = await connection.open_table(TABLE_NAME)
-        else:
-            schema = table_schema(dimensions)
-            table = await connection.create_table(TABLE_NAME, schema=schema, exist_ok=True)
+        table = await _open_or_create(connection, dimensions)
         schema = await table.schema()
     _check_format(schema, path, dimensions)
     with storage_errors("completed", path):
         await _complete_table(table, schema)
     return connection, table
+
+
+async def _open_or_create(connection: AsyncConnection, dimensions: int) -> AsyncTable:
+    """The table, also where its folder is there without a first version.
+
+    Its maker died before that was written, or is about to write it: creating it again does no
+    harm, since the first version is written by whoever comes first, and both read that one.
+    """
+    for attempt in range(WRITE_ATTEMPTS):
+        try:
+            if TABLE_NAME in (await connection.list_tables()).tables:
+                return await connection.open_table(TABLE_NAME)
+        except (OSError, RuntimeError, ValueError) as error:
+            if "not found" not in str(error):
+                raise
+        try:
+            schema = table_schema(dimensions)
+            return await connection.create_table(TABLE_NAME, schema=schema, exist_ok=True)
+        except (OSError, RuntimeError, ValueError):
+            if attempt == WRITE_ATTEMPTS - 1:
+                raise
+        await asyncio.sleep(0.05 * 2**attempt)
+    raise AssertionError("unreachable: the last attempt returns or raises")
 
 
 def _check_format(schema: pyarrow.Schema, path: Path, dimensions: int) -> None:
