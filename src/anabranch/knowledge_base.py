@@ -473,9 +473,10 @@ class KnowledgeBase:
         if self._built is not None:
             self._background.wait(self._built.close())
             self._built = None
-        self._background.close()
-        # A lock belongs to the loop that it was first waited for in.
+        # A lock belongs to the loop that it was first waited for in. Before the loop ends: whoever
+        # comes next starts another one.
         self._opening = asyncio.Lock()
+        self._background.close()
 
     def __enter__(self) -> Self:
         return self

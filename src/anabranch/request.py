@@ -80,10 +80,9 @@ def scope_of(options: AskOptions) -> Scope:
 
 
 def budgets_of(options: AskOptions, settings: Settings) -> Budgets:
-    """What one request may spend. Raises InputError for a value that no request can have."""
+    """What one request may spend; ``options`` were checked (``check_options``)."""
     from anabranch.ports import Budgets
 
-    check_options(options)
     effort = options.get("effort") or settings.effort
     given = options.get("variants")
     variants = settings.variants if given is None else given
