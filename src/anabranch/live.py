@@ -86,5 +86,12 @@ def step_line(step: TraceEvent, *, ended: bool) -> Text:
 
 
 def _told(detail: Mapping[str, Any]) -> str:
-    told = (f"{name} {clean(str(detail[name]))}" for name in _SHOWN_DETAIL if name in detail)
+    told = (f"{name} {_shown(detail[name])}" for name in _SHOWN_DETAIL if name in detail)
     return "".join(f"{item}, " for item in told)
+
+
+def _shown(value: Any) -> str:
+    """A value in words; counts by name ("dense 100, text 12") without the marks of a mapping."""
+    if isinstance(value, Mapping):
+        return " + ".join(f"{number} {clean(str(name))}" for name, number in value.items())
+    return clean(str(value))

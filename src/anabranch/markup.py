@@ -179,6 +179,23 @@ _PARAGRAPHS = frozenset(["p", "ul", "ol", "dl", "table", "blockquote", "pre", "s
 _HEADINGS = {f"h{depth}": depth for depth in range(1, 7)}
 
 
+# Elements without an end tag: one that is hidden hides nothing after it.
+_VOID = frozenset(
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"]
+)
+_IMPLICITLY_ENDED = frozenset(["dd", "dt", "li", "option", "p", "td", "th", "tr"])
+_HIDING_STYLE = re.compile(
+    r"(?:\A|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE
+)
+
+
+def _is_hidden(attributes: list[tuple[str, str | None]]) -> bool:
+    """Whether a page hides an element from its readers: what nobody sees is no evidence, and a
+    place to plant some."""
+    given = dict(attributes)
+    return "hidden" in given or _HIDING_STYLE.search(given.get("style") or "") is not None
+
+
 class _Table:
     """One open table; ``layout`` says that it only arranges other tables or a single column."""
 
@@ -202,9 +219,13 @@ class _HtmlBlocks(HTMLParser):
         self._tables: list[_Table] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if self._skipped or tag in _SKIPPED:
-            if tag in _SKIPPED:
-                self._skipped.append(tag)
+        if tag in _IMPLICITLY_ENDED and self._skipped[-1:] == [tag]:
+            self._skipped.pop()  # "<li hidden>one<li>two": the second ends the first
+        skipped = tag in _SKIPPED or (tag not in _VOID and _is_hidden(attrs))
+        # Inside what is skipped its own tag may stand again: only the last end tag ends it.
+        if skipped or tag in self._skipped:
+            self._skipped.append(tag)
+        if self._skipped:
             return
         if tag == "title" and not self.title:
             self._in_title = True
@@ -243,7 +264,10 @@ class _HtmlBlocks(HTMLParser):
             if tag in self._skipped:  # A skipped element that is never closed ends with its parent.
                 while self._skipped and self._skipped.pop() != tag:
                     pass
-            return
+                return
+            if self._skipped[0] not in _IMPLICITLY_ENDED:
+                return
+            self._skipped.clear()  # "<ul><li hidden>one</ul>": the parent's end tag ends it
         if tag == "title":
             self._in_title = False
         elif tag in _HEADINGS:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from anabranch.ingest import IngestProgress
 
 EXCERPT_CHARACTERS = 220
+# Columns of a terminal from which a table with five of them is easier to read than lines.
+TABLE_WIDTH = 80
 
 # Whole escape sequences first (ECMA-48: CSI, OSC and its kin, two-character ones), so that their
 # printable tail goes with them; then every other control character but newline and tab, the
@@ -51,6 +53,11 @@ def excerpt(text: str, *, limit: int = EXCERPT_CHARACTERS) -> str:
     """``text`` on one line, cut at ``limit`` characters."""
     line = " ".join(clean(text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def one_line(name: str) -> str:
+    """A name whole and on one line: a file name may hold line breaks, and a row must not."""
+    return clean(name.replace("\n", "\\n").replace("\t", "\\t"))
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -147,18 +154,19 @@ def _print_answer(screen: Console, text: str) -> None:
 
 def _print_evidence(screen: Console, evidence: Sequence[Evidence], *, whole: bool) -> None:
     """Numbered evidence: an excerpt beside an answer, the whole text where it is all there is."""
-    if not screen.is_terminal:
+    as_table = screen.is_terminal and screen.width >= TABLE_WIDTH
+    if not as_table:
         _line(screen, "\nevidence")
     table = _table("", "source", "page", "text", "found by", title="evidence")
     for number, item in enumerate(evidence, start=1):
         text = clean(item.text).strip() if whole else excerpt(_telling(item))
-        if screen.is_terminal:
+        if as_table:
             _row(table, f"{number}", _place(item), _page(item.page), text, ", ".join(item.found_by))
             continue
         place = ", ".join(filter(None, (_place(item), _page(item.page, prefix="page "))))
         _line(screen, f"[{number}] {place} (found by {', '.join(item.found_by) or '-'})")
         _line(screen, "\n".join(f"    {line}" for line in text.splitlines()))
-    if screen.is_terminal:
+    if as_table:
         screen.print(table)
 
 
@@ -174,7 +182,7 @@ def _place(item: Evidence) -> str:
     """Its source, and the others that hold the same text."""
     others = sorted({place.source for place in item.provenance} - {item.source})
     also = f" (also {', '.join(others)})" if others else ""
-    return clean(item.source + also)
+    return one_line(item.source + also)
 
 
 def _page(page: int | None, *, prefix: str = "") -> str:
@@ -194,7 +202,7 @@ def _lists(outcome: Outcome) -> list[tuple[str, list[str], str]]:
         for conflict in outcome.conflicts
     ]
     nearest = [
-        f"{clean(item.source)}{_page(item.page, prefix=', page ')}: {excerpt(item.text, limit=160)}"
+        f"{one_line(item.source)}{_page(item.page, prefix=', page ')}: {excerpt(item.text, limit=160)}"
         for item in outcome.nearest
     ]
     failures = [
@@ -225,7 +233,7 @@ def print_add_report(report: AddReport) -> None:
         told = clean(file.reason) or f"{pages}{file.chunks} chunks"
         _line(
             screen,
-            f"{file.status:<9} {clean(file.source)}: {told}",
+            f"{file.status:<9} {one_line(file.source)}: {told}",
             style=_STATUS_STYLE.get(file.status, ""),
         )
     sums = ", ".join(
@@ -259,7 +267,7 @@ def print_sources(records: Sequence[SourceRecord]) -> None:
     table = _table("source", "collection", "title", "pages", "chunks", "added")
     for record in records:
         cells = (
-            clean(record.source), clean(record.collection), excerpt(record.title, limit=60),
+            one_line(record.source), one_line(record.collection), excerpt(record.title, limit=60),
             _page(record.page_count), f"{record.chunk_count}", record.added_at[:10],
         )  # fmt: skip
         if screen.is_terminal:
