@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test lint bench bench-peers clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,7 +16,7 @@ help:
 	@echo 'make test    run the tests'
 	@echo 'make lint    check style and types'
 	@echo 'make setup   install everything: all extras and the development tools'
-	@echo 'make bench   measure quality and speed'
+	@echo 'make bench   measure quality and speed (bench-peers: beside other libraries, see docs/benchmarks.md)'
 	@echo 'make clean   remove the environment and all caches'
 
 demo: $(VENV)/.base
@@ -34,6 +34,12 @@ setup: $(VENV)/.all
 
 bench: $(VENV)/.dev
 	@$(BIN)/python benchmarks/run.py
+
+# Folders it needs are in PEERS_OPTIONS: docs/benchmarks.md has a whole example.
+PEERS_CACHE ?= .venv-peers
+bench-peers: $(VENV)/.dev
+	@$(BIN)/python benchmarks/peers/run.py --cache $(PEERS_CACHE) $(PEERS_OPTIONS)
+	@$(PEERS_CACHE)/venvs/plots/bin/python benchmarks/plots.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from anabranch.foreign_passages import read_passages
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.lexicon import Lexicon
 from anabranch.ports import (
@@ -39,6 +40,7 @@ from anabranch.types import (
     Evidence,
     EvidenceGrade,
     Hit,
+    LegResult,
     Outcome,
     Passage,
     Place,
@@ -149,6 +151,7 @@ class Script:
 
 @dataclass
 class FakeEmbedder(Script):
+    languages: frozenset[str] | None = None
     """A vector holds the number of its text, so that the fake store knows what was asked."""
 
     script: Mapping[str, Any] = field(default_factory=dict)
@@ -246,7 +249,7 @@ class FakeStore(Script):
     async def source_text(self, source_id: str, scope: Scope) -> str | None:
         return f"text of {source_id}"
 
-    async def fingerprint(self) -> str:
+    async def fingerprint(self, scope: Scope) -> str:
         version: str = await self.play(self.version)
         return version
 
@@ -358,6 +361,39 @@ class FakeReranker(Script):
 
 
 @dataclass
+class FakeRetriever(Script):
+    """A foreign system that gives the texts ``found`` for a question, best first."""
+
+    name: str = "web"
+    found: Mapping[str, Any] = field(default_factory=dict)
+    weight: float | None = None
+    timeout: float | None = None
+    allowed: tuple[str, ...] = ()
+    calls: list[str] = field(default_factory=list)
+    closed: int = 0
+
+    async def search(self, question: str) -> LegResult:
+        self.calls.append(question)
+        given = await self.play(self.found.get(question, ()), question)
+        return read_passages(
+            [FakeDocument(text) if isinstance(text, str) else text for text in given],
+            question, name=self.name, limit=10,
+        )  # fmt: skip
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@dataclass
+class FakeDocument:
+    """What is read of a LangChain document."""
+
+    page_content: Any
+    metadata: Any = field(default_factory=lambda: {"source": "a web page"})
+    id: Any = None
+
+
+@dataclass
 class World:
     """The fakes of one test, and the contexts and knowledge bases made of them."""
 
@@ -392,13 +428,17 @@ class World:
         }  # fmt: skip
         return RequestContext(**{**values, **changes})
 
-    def knowledge_base(self, *, key: bytes = KEY, **settings: Any) -> KnowledgeBase:
+    def knowledge_base(
+        self, *, key: bytes = KEY, retrievers: Sequence[Any] = (), **settings: Any
+    ) -> KnowledgeBase:
         built = FakeBuilt(self.parts, key)
 
         async def opener(create: bool) -> Any:
             return built
 
-        return KnowledgeBase(opener, settings=Settings(**settings), path=Path("fake-kb"))
+        return KnowledgeBase(
+            opener, settings=Settings(**settings), path=Path("fake-kb"), retrievers=retrievers
+        )
 
 
 @dataclass
@@ -408,6 +448,7 @@ class FakeBuilt:
     parts: Parts
     signing_key: bytes = KEY
     format_version: int = 1
+    signature: None = None
 
     async def close(self) -> None:
         await self.parts.store.close()

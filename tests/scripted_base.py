@@ -156,6 +156,6 @@ class ScriptedBase:
 
     def describe(self) -> Any:
         return SimpleNamespace(
-            path=Path("kb"), format_version=1, model="minilm", collections=("default",),
+            notices=(), path=Path("kb"), format_version=1, model="minilm", collections=("default",),
             source_count=1, chunk_count=5, size_bytes=1_000_000,
         )  # fmt: skip

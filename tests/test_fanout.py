@@ -155,8 +155,9 @@ async def test_the_scope_is_part_of_every_search() -> None:
     scope = Scope(collections=("handbook",), principals=("ann",))
     await search(world, *VARIANTS, scope=scope)
     assert set(world.store.scopes) == {scope}
-    # three text legs, one dense call, the lexicon, the windows, the parents
-    assert len(world.store.scopes) == 7
+    # three text legs, one dense call, the lexicon, the parents, the windows each time the fused
+    # list is looked at: for names, for the ranking, for the evidence
+    assert len(world.store.scopes) == 9
 
 
 # ------------------------------------------------------------------------------------- fan-in

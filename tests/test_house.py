@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from pydantic import SecretStr
 
 import anabranch
 from anabranch import cli, errors
@@ -27,9 +28,12 @@ DOCS = ROOT / "docs"
 # turns one value into another and knows only the ports.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
-        {"errors", "types", "language", "phrases", "short_forms", "spelling", "lexicon", "trace"}
+        {
+            "errors", "types", "language", "phrases", "short_forms", "spelling", "written_forms",
+            "lexicon", "suggestions", "trace",
+        }
     ),
-    frozenset({"settings", "ports"}),
+    frozenset({"settings", "ports", "languages"}),
     frozenset({"<step>"}),
     frozenset({"fanout", "ingest"}),
     frozenset({"answer", "outcome", "steps", "synthesis"}),
@@ -40,7 +44,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             "__main__", "asking", "cli", "demo", "doctor", "live", "options", "rendering",
-            "service", "ui", "mcp_server", "evaluation", "distributed",
+            "service", "ui", "mcp_server", "evaluation", "distributed", "haystack_retriever",
         }
     ),
 )  # fmt: skip
@@ -169,7 +173,7 @@ def test_a_setting_is_documented_with_its_variable_and_default(name: str) -> Non
         line for line in page("settings.md").splitlines() if line.startswith(f"| `{name}` |")
     )
     default = Settings.model_fields[name].default
-    shown = {None: "not set", (): "none"}.get(default, str(default))
+    shown = {None: "not set", (): "none", SecretStr(""): "none"}.get(default, str(default))
     assert f"`ANABRANCH_{name.upper()}`" in row
     assert f"| {shown} |" in row
 
@@ -283,3 +287,13 @@ def test_no_file_names_a_registry_or_a_path_of_the_machine_it_was_written_on() -
         if word in text
     ]
     assert found == []
+
+
+def test_every_kind_of_model_has_a_row_in_its_page() -> None:
+    """A ``case`` in ``build.py`` that nobody can find out about is not there."""
+    kinds = set(
+        re.findall(r'^        case "(\w+)":', (PACKAGE / "build.py").read_text(), re.MULTILINE)
+    )
+    named = set(re.findall(r"^\| `(\w+)(?::\w+)?` \|", page("models.md"), re.MULTILINE))
+    assert kinds
+    assert kinds <= named

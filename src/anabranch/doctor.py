@@ -63,7 +63,7 @@ def examine(open_base: Callable[[Path | None], KnowledgeBase], *, kb: Path | Non
         checks.append(Check("settings", "problem", str(error)))
     else:
         settings = _settings_in_force(in_force, kb=kb)
-        checks.append(_knowledge_base(open_base, in_force.kb))
+        checks.extend(_knowledge_base(open_base, in_force.kb))
     return Examination(__version__, tuple(checks), settings)
 
 
@@ -97,30 +97,31 @@ def _described(file: Path) -> str:
     return f"sha256 {digest[:16]}, {_size(file.stat().st_size)}"
 
 
-def _knowledge_base(open_base: Callable[[Path | None], KnowledgeBase], folder: Path) -> Check:
+def _knowledge_base(open_base: Callable[[Path | None], KnowledgeBase], folder: Path) -> list[Check]:
+    def check(status: Literal["ok", "note", "problem"], detail: str) -> list[Check]:
+        return [Check("knowledge base", status, detail)]
+
     if not folder.is_dir():
         if folder.exists():
-            return Check("knowledge base", "problem", f"{str(folder)!r} is not a folder.")
-        return Check(
-            "knowledge base", "note", f"None in {str(folder)!r} yet; `anabranch add PATH` makes it."
-        )
+            return check("problem", f"{str(folder)!r} is not a folder.")
+        return check("note", f"None in {str(folder)!r} yet; `anabranch add PATH` makes it.")
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        return Check(
-            "knowledge base", "problem", f"{str(folder)!r} cannot be written; check its owner."
-        )
+        return check("problem", f"{str(folder)!r} cannot be written; check its owner.")
     try:
         with open_base(folder) as base:
             about = base.describe()
     except AnabranchError as error:
-        return Check("knowledge base", "problem", str(error))
+        return check("problem", str(error))
     collections = ", ".join(about.collections) or "none yet"
-    return Check(
-        "knowledge base",
-        "ok",
+    described = (
         f"{str(about.path)!r}, format {about.format_version}, model {about.model}, collections: "
         f"{collections}; {about.source_count} sources, {about.chunk_count} chunks, "
-        f"{_size(about.size_bytes)}, writable",
+        f"{_size(about.size_bytes)}, writable"
     )
+    return [
+        *check("ok", described),
+        *(Check("languages", "note", notice) for notice in about.notices),
+    ]
 
 
 def _settings_in_force(settings: Settings, *, kb: Path | None) -> tuple[SettingInForce, ...]:

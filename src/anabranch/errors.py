@@ -13,6 +13,7 @@ AnabranchError
 │   └── IndexVersionError     the index was made by a newer version
 ├── StorageError              the disk or the store refused (exit code 3)
 └── RunError                  a run could not give an outcome (exit code 5)
+    └── RemoteError           a model server could not be reached, or gave no usable reply
 
 The message names the value with ``!r`` and says what to do.
 """
@@ -76,3 +77,14 @@ class StorageError(AnabranchError):
 
 class RunError(AnabranchError):
     """A run could not give an outcome."""
+
+
+class RemoteError(RunError):
+    """A model server could not be reached, refused, or gave a reply that cannot be used.
+
+    ``status`` is the HTTP status of a refusal; None where there was no reply, or an unusable one.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status

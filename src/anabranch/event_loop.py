@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -15,9 +16,16 @@ SECONDS_TO_STOP = 5.0
 
 
 class BackgroundLoop:
-    """Started by its first use. Closed, it starts again when it is used again."""
+    """Started by its first use. Closed, it starts again when it is used again.
 
-    def __init__(self) -> None:
+    ``seconds_to_stop`` is how long ``close`` waits for what it cancelled.
+    """
+
+    def __init__(
+        self, *, name: str = "anabranch", seconds_to_stop: float = SECONDS_TO_STOP
+    ) -> None:
+        self._name = name
+        self._seconds_to_stop = seconds_to_stop
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
@@ -28,7 +36,7 @@ class BackgroundLoop:
 
     def wait(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """The result of ``coroutine``, blocking. An interrupted caller cancels it."""
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._running())
+        future = self.start(coroutine)
         try:
             return future.result()
         except BaseException:  # Ctrl-C in the caller's thread: the work must not go on alone
@@ -37,9 +45,11 @@ class BackgroundLoop:
 
     async def submit(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """The result of ``coroutine``, awaited in the caller's loop; cancelled with the caller."""
-        return await asyncio.wrap_future(
-            asyncio.run_coroutine_threadsafe(coroutine, self._running())
-        )
+        return await asyncio.wrap_future(self.start(coroutine))
+
+    def start(self, coroutine: Coroutine[Any, Any, Result]) -> Future[Result]:
+        """The coroutine begun, in a copy of the caller's context; its future cancels it."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._running())
 
     async def stream(
         self, start: Callable[[Callable[[Event], None]], Coroutine[Any, Any, object]]
@@ -72,7 +82,7 @@ class BackgroundLoop:
             return
         loop.call_soon_threadsafe(loop.stop)
         if self._thread is not None:
-            self._thread.join(SECONDS_TO_STOP)
+            self._thread.join(self._seconds_to_stop)
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._starting:
@@ -80,7 +90,7 @@ class BackgroundLoop:
                 self._loop = asyncio.new_event_loop()
                 # A daemon: a program that forgets to close still ends.
                 self._thread = threading.Thread(
-                    target=_run, args=(self._loop,), name="anabranch", daemon=True
+                    target=_run, args=(self._loop,), name=self._name, daemon=True
                 )
                 self._thread.start()
             return self._loop

@@ -9,8 +9,15 @@ from dataclasses import replace
 from anabranch.language import cjk_share, question_terms, sentence_spans, terms
 from anabranch.types import Answer, Citation, Evidence, LeftOut, Nearest, Passage
 
+# Places that are given by rank alone.
+SURE_OF_A_PLACE = 3
+# Of the best passage's relevance, what another needs for a place of its own.
+LEAST_SHARE = 0.02
 NEAREST_SHOWN = 3
 NEAREST_CHARACTERS = 300
+# Ids of queries other than the question's own wordings: sub-questions and follow-ups.
+_SUB_QUESTION = re.compile(r"(s\d+)(?:\.|\Z)")
+_APART = re.compile(r"(?:s\d+|b\d+|f\d+)(?:\.|\Z)")
 _MARKER = re.compile(r"\[(\d+)\]")
 _SPACED_MARKER = re.compile(r"[ \t]*\[(\d+)\]")
 _MARKERS_BEHIND = re.compile(r"(?:[ \t]*\[\d+\])+")
@@ -36,28 +43,76 @@ def pack(
 ) -> tuple[tuple[Evidence, ...], tuple[LeftOut, ...]]:
     """The passages as evidence e1, e2, … in order, as many as the budgets hold.
 
-    A passage over the token budget is left out and the next ones still tried, so that one long
-    parent does not empty the list; the first passage is always in. ``left_out`` lists what the
-    token budget cost, not what ranked below ``top_k``.
+    Where the token budget is short, the first passage and the best one of each sub-question come
+    before the rest. A passage over the budget is left out and the next ones still tried, so that
+    one long parent does not empty the list; the first passage is always in. ``left_out`` lists
+    what the budget cost and what was not worth its place, not what ranked below ``top_k``.
     """
-    evidence: list[Evidence] = []
-    left_out: list[LeftOut] = []
+    worth, left_out = _worth_their_place(passages, relevance, top_k)
+    kept: set[int] = set()
     spent = 0
-    for passage in passages:
-        if len(evidence) == top_k:
+    for index in _most_worth_first(worth, top_k):
+        if len(kept) == top_k:
             break
-        cost = estimate_tokens(passage.chunk.text)
-        if evidence and spent + cost > context_tokens:
-            left_out.append(LeftOut(passage.chunk.chunk_id, "budget"))
+        cost = estimate_tokens(worth[index].chunk.text)
+        if kept and spent + cost > context_tokens:
+            left_out.append(LeftOut(worth[index].chunk.chunk_id, "budget"))
             continue
         spent += cost
-        evidence.append(_evidence(passage, len(evidence) + 1, relevance))
-    return tuple(evidence), tuple(left_out)
+        kept.add(index)
+    return tuple(
+        _evidence(worth[index], number, relevance)
+        for number, index in enumerate(sorted(kept), start=1)
+    ), tuple(left_out)
+
+
+def _worth_their_place(
+    passages: Sequence[Passage], relevance: Mapping[str, float], top_k: int
+) -> tuple[list[Passage], list[LeftOut]]:
+    """Passages without those that are there only because there was room.
+
+    The first ``SURE_OF_A_PLACE`` stay whatever they are worth, and so does what a follow-up or a
+    sub-question found: the second document of a chain says little to the question itself. The
+    others need some share of the best relevance.
+    """
+    found = [_relevance_of(passage, relevance) for passage in passages]
+    least = LEAST_SHARE * max(found, default=0.0)
+    worth: list[Passage] = []
+    left_out: list[LeftOut] = []
+    for index, passage in enumerate(passages):
+        sure = index < SURE_OF_A_PLACE or _found_apart(passage)
+        if sure or found[index] >= least:
+            worth.append(passage)
+        elif len(worth) < top_k:
+            left_out.append(LeftOut(passage.chunk.chunk_id, "relevance"))
+    return worth, left_out
+
+
+def _found_apart(passage: Passage) -> bool:
+    """Whether something else than the question in some wording found it too."""
+    return any(_APART.match(query_id) for query_id in passage.found_by)
+
+
+def _most_worth_first(passages: Sequence[Passage], top_k: int) -> Iterator[int]:
+    """Indexes of passages: the first, then the first of each sub-question, then in order."""
+    seen: set[str] = set()
+    leading: list[int] = []
+    for index, passage in enumerate(passages[:top_k]):
+        groups = {match[1] for name in passage.found_by if (match := _SUB_QUESTION.match(name))}
+        if not index or groups - seen:
+            leading.append(index)
+            seen |= groups
+    yield from leading
+    yield from (index for index in range(len(passages)) if index not in leading)
+
+
+def _relevance_of(passage: Passage, relevance: Mapping[str, float]) -> float:
+    ids = (passage.chunk.chunk_id, *passage.merged_from)
+    return max(relevance.get(key, 0.0) for key in ids)
 
 
 def _evidence(passage: Passage, number: int, relevance: Mapping[str, float]) -> Evidence:
     chunk = passage.chunk
-    ids = (chunk.chunk_id, *passage.merged_from)
     return Evidence(
         id=f"e{number}",
         chunk_id=chunk.chunk_id,
@@ -72,7 +127,7 @@ def _evidence(passage: Passage, number: int, relevance: Mapping[str, float]) -> 
         end=chunk.end,
         level=chunk.level,
         score=passage.score,
-        relevance=max((relevance.get(key, 0.0) for key in ids), default=0.0),
+        relevance=_relevance_of(passage, relevance),
         found_by=passage.found_by,
         provenance=passage.provenance,
         context=chunk.context,

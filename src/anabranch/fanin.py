@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
@@ -11,10 +11,25 @@ from typing import TypeVar
 import numpy as np
 
 from anabranch.bridging import lift
-from anabranch.fusion import deduplicate, fuse_legs, fuse_queries, to_passages
+from anabranch.fusion import (
+    deduplicate,
+    fold_copies,
+    fuse_legs,
+    fuse_queries,
+    to_passages,
+    with_foreign,
+)
 from anabranch.language import window_spans
-from anabranch.merging import drop_contained, merge_to_parents, parents_to_fetch
+from anabranch.merging import (
+    ancestors_to_fetch,
+    drop_contained,
+    drop_repeats,
+    join_neighbours,
+    merge_to_parents,
+    parents_to_fetch,
+)
 from anabranch.ports import RequestContext, Reranker, Vectors, Windows
+from anabranch.second_look import LOOKED_AT, Seen, look_again
 from anabranch.trace import Trace
 from anabranch.types import (
     Chunk,
@@ -35,7 +50,6 @@ QUESTION_KINDS: frozenset[QueryKind] = frozenset(
 )
 # Hits of each leg of a bridge: what ranks lower is not lifted anyway, and costs reading.
 BRIDGE_CANDIDATES = 20
-RERANKED = 30
 # Of the time left, so that the other leg, the fan-in and the grade still have some when one hangs.
 SHARE_OF_A_LEG = 0.6
 
@@ -58,29 +72,68 @@ async def fan_in(
     results: Sequence[QueryResult], context: RequestContext, *, question: str
 ) -> Retrieval:
     """Results of queries as one list of passages: fused, each text once, merged to parents."""
-    passages, rankings = ranked(results, context)
+    first, look_failures = await first_ranking(results, context, question=question)
+    passages, rankings = ranked(results, context, first=first)
     # Merging looks at what may become evidence; the tail is kept only as a ranking.
     window = 3 * context.budgets.top_k
     head, failures = await _compare_windows(question, passages[:window], context)
     merged, more = await _merge(head, context)
-    return Retrieval((*merged, *passages[window:]), tuple(results), rankings, (*failures, *more))
+    merged = drop_repeats(fold_copies(merged))
+    failures = tuple(dict.fromkeys((*look_failures, *failures, *more)))
+    return Retrieval((*merged, *passages[window:]), tuple(results), rankings, failures)
+
+
+async def first_ranking(
+    results: Sequence[QueryResult], context: RequestContext, *, question: str
+) -> tuple[dict[str, float], tuple[Failure, ...]]:
+    """What the question and its other wordings found, fused and looked at again, best first.
+
+    Without window vectors (a store that hangs, an encoder that has none) it goes by the texts.
+    """
+    own = [r for r in results if r.query.kind != "bridge" and r.query.retriever is None]
+    rankings = {result.query.id: own_ranking(result, context) for result in own}
+    fused = fuse_queries(rankings, {result.query.id: result.query.weight for result in own})
+    chunks = {hit.chunk.chunk_id: hit.chunk for r in own for leg in r.legs for hit in leg.hits}
+    seen = Seen()
+    failures: tuple[Failure, ...] = ()
+    if any(leg.leg == "dense" and leg.hits for r in own for leg in r.legs):
+        found = await attempt(
+            "windows",
+            _seen(question, list(fused)[:LOOKED_AT], context),
+            context.remaining(context.budgets.query_timeout, share=SHARE_OF_A_LEG),
+        )
+        if isinstance(found, Failure):
+            failures = (found,)
+        else:
+            seen = found
+    # A repaired spelling stands in place of the question, here too.
+    repaired = (result.query.text for result in own if result.query.kind == "spelling")
+    return look_again(next(repaired, question), fused, chunks, seen), failures
+
+
+async def _seen(question: str, chunk_ids: Sequence[str], context: RequestContext) -> Seen:
+    # The search has embedded this text already; the embedder remembers it.
+    vectors = await context.parts.embedder.embed_queries([question])
+    return Seen(vectors[0], await context.parts.store.windows(chunk_ids, context.scope))
 
 
 def ranked(
-    results: Sequence[QueryResult], context: RequestContext, *, most: int | None = None
+    results: Sequence[QueryResult],
+    context: RequestContext,
+    *,
+    first: Mapping[str, float],
+    most: int | None = None,
 ) -> tuple[list[Passage], dict[str, dict[str, float]]]:
     """Passages best first, each text once, and each query's own ranking by query id.
 
-    What a bridge found is lifted by the weight of its query; it never lowers or displaces what
-    the question itself found. ``most`` is how many passages are made, before equal texts are one.
+    What a bridge found is lifted, by the weight of its query, into ``first`` (``first_ranking``);
+    it never lowers or displaces what the question itself found. ``most`` is how many passages are
+    made, before equal texts are one.
     """
     rankings = {result.query.id: own_ranking(result, context) for result in results}
-    weights = {result.query.id: result.query.weight for result in results}
-    bridges = [result.query.id for result in results if result.query.kind == "bridge"]
-    first = {name: ranking for name, ranking in rankings.items() if name not in bridges}
-    combined = lift(
-        fuse_queries(first, weights), [(rankings[name], weights[name]) for name in bridges]
-    )
+    bridges = [result.query for result in results if result.query.kind == "bridge"]
+    combined = lift(first, [(rankings[query.id], query.weight) for query in bridges])
+    combined = with_foreign(combined, results, rankings)
     if most is not None:
         combined = dict(islice(combined.items(), most))
     asked = [result.query.id for result in results if result.query.kind in QUESTION_KINDS]
@@ -108,7 +161,8 @@ async def _compare_windows(
     if isinstance(found, Failure):
         return passages, (found,)
     scored = (
-        replace(passage, windows=found.get(passage.chunk.chunk_id, ())) for passage in passages
+        replace(passage, windows=found.get(passage.chunk.chunk_id, passage.windows))
+        for passage in passages
     )
     return list(scored), ()
 
@@ -120,10 +174,11 @@ async def _window_scores(
     stored = await context.parts.store.windows(list(chunks), context.scope)
     # The search has embedded this text already; the embedder remembers it.
     vector = (await context.parts.embedder.embed_queries([question]))[0]
-    return {name: _scored(chunks[name], windows, vector) for name, windows in stored.items()}
+    return {name: scored_windows(chunks[name], windows, vector) for name, windows in stored.items()}
 
 
-def _scored(chunk: Chunk, windows: Windows, vector: Vectors) -> tuple[WindowScore, ...]:
+def scored_windows(chunk: Chunk, windows: Windows, vector: Vectors) -> tuple[WindowScore, ...]:
+    """The cosine of each window of a chunk with ``vector``; none where they do not fit its text."""
     spans = window_spans(chunk.text)
     if len(spans) != len(windows):  # cut by other rules than today's: not comparable
         return ()
@@ -140,27 +195,54 @@ async def _merge(
     passages: list[Passage], context: RequestContext
 ) -> tuple[list[Passage], tuple[Failure, ...]]:
     missing: dict[str, None] = {}
+    known: dict[str, Chunk] = {}
     for _ in range(2):  # leaves to level 2, then level 2 to level 1
         wanted = parents_to_fetch(passages)
         if not wanted:
             break
-        parents = await attempt(
-            "merge",
-            context.parts.store.chunks(wanted, context.scope),
-            context.remaining(context.budgets.query_timeout, share=SHARE_OF_A_LEG),
-        )
+        parents = await _parents(wanted, context)
         if isinstance(parents, Failure):  # the leaves are evidence without their parents too
             return drop_contained(passages), (parents,)
+        known |= parents
         missing |= dict.fromkeys(name for name in wanted if name not in parents)
         merged = merge_to_parents(passages, parents)
         if len(merged) == len(passages):
             break
         passages = merged
+    passages, failures = await _join(drop_contained(passages), known, context)
     warnings = (
         Failure("merge", "missing_parent", f"{name!r} is not stored; its passages stay as they are")
         for name in missing
     )
-    return drop_contained(passages), tuple(warnings)
+    return passages, (*warnings, *failures)
+
+
+async def _join(
+    passages: list[Passage], known: Mapping[str, Chunk], context: RequestContext
+) -> tuple[list[Passage], tuple[Failure, ...]]:
+    """Neighbours that are both to be evidence as one; further down the list they stay apart, so
+    that what is only near does not make long what is found."""
+    top_k = context.budgets.top_k
+    head, ancestors = passages[:top_k], dict(known)
+    for _ in range(2):  # up to the level that holds both
+        wanted = ancestors_to_fetch(head, ancestors)
+        if not wanted:
+            break
+        found = await _parents(wanted, context)
+        if isinstance(found, Failure):
+            return passages, (found,)
+        ancestors |= found
+        if not found:
+            break
+    return [*join_neighbours(head, ancestors), *passages[top_k:]], ()
+
+
+async def _parents(wanted: Sequence[str], context: RequestContext) -> dict[str, Chunk] | Failure:
+    return await attempt(
+        "merge",
+        context.parts.store.chunks(wanted, context.scope),
+        context.remaining(context.budgets.query_timeout, share=SHARE_OF_A_LEG),
+    )
 
 
 async def rerank(
@@ -173,14 +255,15 @@ async def rerank(
     parent: str,
 ) -> Retrieval:
     """The first passages in the reranker's order; as they were, with a Failure, if it fails."""
-    head, tail = retrieval.passages[:RERANKED], retrieval.passages[RERANKED:]
+    most = context.budgets.reranked
+    head, tail = retrieval.passages[:most], retrieval.passages[most:]
     with trace.step(
         "rerank", f"rerank {len(head)}", id=f"{parent}.rerank", parent=parent, group=question.group
     ) as step:
         scores = await attempt(
             f"{question.id}.rerank",
             _rerank_scores(reranker, question.text, [p.chunk.text for p in head]),
-            context.remaining(context.budgets.query_timeout, share=SHARE_OF_A_LEG),
+            context.remaining(context.budgets.rerank_timeout, share=SHARE_OF_A_LEG),
         )
         if isinstance(scores, Failure):
             step.detail["failure"] = scores.kind

@@ -20,8 +20,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from anabranch.fanin import SHARE_OF_A_LEG, attempt, fan_in, rerank
+from anabranch.foreign_legs import ask_foreign, is_foreign_alone, place_foreign
 from anabranch.fusion import identified
 from anabranch.hops import BRIDGED_KINDS, follow_hops
+from anabranch.languages import is_readable
 from anabranch.ports import RequestContext, Vectors
 from anabranch.trace import Trace
 from anabranch.types import (
@@ -164,6 +166,8 @@ async def _search_text(query: Query, context: RequestContext) -> LegResult:
 def _leg(leg: LegName, query: Query, found: tuple[Hit, ...] | Failure | None) -> LegResult:
     if isinstance(found, Failure):
         return LegResult(leg, failure=replace(found, where=f"{query.id}.{leg}"))
+    if found is not None and all(hit.chunk.chunk_id for hit in found):  # nearly always
+        return LegResult(leg, hits=found)
     return LegResult(leg, hits=tuple(identified(hit) for hit in found or ()))
 
 
@@ -184,15 +188,21 @@ async def retrieve(
 
     The names that the first hop brings up are always followed by their words; with ``multi_hop``
     (the question was found to be complex) by their meaning too, which costs an embedding each.
-    ``earlier`` is a retrieval of the same request whose results take part in the fan-in. With
-    every query failed the retrieval says so (``failed``); it is never just empty.
+    Foreign retrievers in scope are asked the question itself, beside all that, never its variants
+    or follow-ups. ``earlier`` is a retrieval of the same request whose results take part in the
+    fan-in. With every query failed the retrieval says so (``failed``); it is never just empty.
     """
     queries = _with_variants(question, variants, context)
-    results = await _run(queries, context, trace=trace, parent=parent)
-    if question.kind in BRIDGED_KINDS:
-        search = partial(_run, trace=trace, parent=parent)
-        legs: tuple[LegName, ...] = ("dense", "text") if multi_hop else ("text",)
-        results += await follow_hops(queries, results, context, search=search, legs=legs)
+    # What finishes first must not come first in the trace.
+    aside = replace(trace, events=[])
+    try:
+        results, foreign = await asyncio.gather(
+            _search_stored(queries, context, trace=trace, parent=parent, multi_hop=multi_hop),
+            ask_foreign(question, context, trace=aside, parent=parent),
+        )
+    finally:
+        trace.events.extend(aside.events)
+    results += await place_foreign(foreign, results, context)
     if earlier is not None:
         results = (*earlier.results, *results)
     with trace.step(
@@ -207,6 +217,29 @@ async def retrieve(
     if reranker is not None and context.budgets.effort == "thorough":
         retrieval = await rerank(question, retrieval, reranker, context, trace=trace, parent=parent)
     return retrieval
+
+
+async def _search_stored(
+    queries: Sequence[Query],
+    context: RequestContext,
+    *,
+    trace: Trace,
+    parent: str,
+    multi_hop: bool,
+) -> tuple[QueryResult, ...]:
+    """What the queries found in the store, and the follow-ups of what they found.
+
+    A scope of foreign retrievers alone leaves nothing to search here, which is not a search that
+    found nothing.
+    """
+    if is_foreign_alone(context.scope):
+        return tuple(QueryResult(query, ()) for query in queries[:1])
+    results = await _run(queries, context, trace=trace, parent=parent)
+    if queries[0].kind not in BRIDGED_KINDS:
+        return results
+    search = partial(_run, trace=trace, parent=parent)
+    legs: tuple[LegName, ...] = ("dense", "text") if multi_hop else ("text",)
+    return results + await follow_hops(queries, results, context, search=search, legs=legs)
 
 
 def _with_variants(
@@ -235,9 +268,17 @@ def _weight(variant: Variant, context: RequestContext) -> float:
     return min(variant.weight, context.weights.variant)
 
 
+def _as_read(query: Query, context: RequestContext) -> Query:
+    """``query`` by its words alone where the encoder does not read it: its vector would be noise."""
+    if is_readable(query.text, context.parts.embedder.languages):
+        return query
+    return replace(query, legs=tuple(leg for leg in query.legs if leg != "dense"))
+
+
 async def _run(
     queries: Sequence[Query], context: RequestContext, *, trace: Trace, parent: str
 ) -> tuple[QueryResult, ...]:
+    queries = [_as_read(query, context) for query in queries]
     with ExitStack() as stack:
         steps = [
             stack.enter_context(

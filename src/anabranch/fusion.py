@@ -13,11 +13,24 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from anabranch.types import PAGE_SPANS, Chunk, Hit, LegName, LegResult, Passage, Place, QueryResult
+from anabranch.types import (
+    FOREIGN,
+    PAGE_SPANS,
+    Chunk,
+    Hit,
+    LegName,
+    LegResult,
+    Passage,
+    Place,
+    QueryResult,
+    WindowScore,
+)
 
 # Two chunks at the same place of a source whose texts begin alike are one: what is left of an
 # earlier chunking, or of a small edit, must not take two places in the evidence.
 SAME_BEGINNING = 80
+# A foreign passage of which this share is one of ours says nothing that ours does not.
+MOSTLY_OURS = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +83,14 @@ def fuse(lists: Sequence[ScoredList]) -> dict[str, float]:
 def fuse_legs(
     result: QueryResult, weights: Mapping[LegName, float], limit: int
 ) -> dict[str, float]:
-    """The legs of one query fused, by chunk id, best first."""
+    """The legs of one query fused, by chunk id, best first.
+
+    A foreign leg is the whole query: its scores are standard already, over a nominal list.
+    """
+    for leg in result.legs:
+        if leg.leg == "foreign":
+            heights = {hit.chunk.chunk_id: hit.score for hit in reversed(leg.hits)}
+            return dict(sorted(heights.items(), key=lambda item: (-item[1], item[0])))
     return fuse([_leg_list(leg, weights.get(leg.leg, 0.5), limit) for leg in result.legs])
 
 
@@ -87,11 +107,14 @@ def _leg_list(leg: LegResult, weight: float, limit: int) -> ScoredList:
 
 
 def fuse_queries(
-    fused: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]
+    fused: Mapping[str, Mapping[str, float]],
+    weights: Mapping[str, float],
+    *,
+    floor: float | None = None,
 ) -> dict[str, float]:
     """Queries fused by query id: the weighted mean of their fused scores, best first.
 
-    A candidate that a query did not find has that query's lowest score. The scores are already
+    A candidate that a query did not find has ``floor``, or that query's lowest score. The scores are already
     standardised, so they are added as they are: a query that finds one clear winner says more
     than one that finds a hundred equals.
     """
@@ -101,7 +124,9 @@ def fuse_queries(
     if not living:
         return {}
     total = math.fsum(weights[name] for name in living)
-    floors = {name: min(scores.values()) for name, scores in living.items()}
+    floors = {
+        name: min(scores.values()) if floor is None else floor for name, scores in living.items()
+    }
     candidates = sorted({key for scores in living.values() for key in scores})
     combined = {
         key: math.fsum(
@@ -111,6 +136,31 @@ def fuse_queries(
         for key in candidates
     }
     return dict(sorted(combined.items(), key=lambda item: (-item[1], item[0])))
+
+
+def with_foreign(
+    ours: Mapping[str, float],
+    results: Sequence[QueryResult],
+    rankings: Mapping[str, Mapping[str, float]],
+) -> dict[str, float]:
+    """``ours`` with what foreign retrievers found in its place, best first.
+
+    A retriever cannot have what only our documents hold, nor the other way round: that one lists
+    a passage and the other does not says nothing. So each system's queries are fused among
+    themselves, and the systems meet by standard scores alone; no order among ours changes.
+    """
+    joined = dict(ours)
+    asked: dict[str, list[QueryResult]] = {}
+    for result in results:
+        if result.query.retriever is not None:
+            asked.setdefault(result.query.retriever, []).append(result)
+    for _, own in sorted(asked.items()):
+        lists = {result.query.id: rankings[result.query.id] for result in own}
+        weights = {result.query.id: result.query.weight for result in own}
+        # A short list says nothing of what it lacks: that is as good as any, which is 0.
+        for key, score in fuse_queries(lists, weights, floor=0.0).items():
+            joined[key] = max(score, joined.get(key, score))
+    return dict(sorted(joined.items(), key=lambda item: (-item[1], item[0])))
 
 
 def rank_score(standard: float) -> float:
@@ -128,12 +178,16 @@ def to_passages(
     """Passages in fused order; ``similar_to`` names the queries whose cosine is kept."""
     chunks: dict[str, Chunk] = {}
     similarity: dict[str, float] = {}
+    windows: dict[str, tuple[WindowScore, ...]] = {}
     for result in results:
-        is_question = result.query.id in similar_to
+        # A foreign query has a dense leg only where its passages were compared with the question.
+        is_question = result.query.id in similar_to or result.query.retriever is not None
         for leg in result.legs:
             for hit in leg.hits:
                 key = hit.chunk.chunk_id
                 chunks.setdefault(key, hit.chunk)
+                if hit.windows:
+                    windows.setdefault(key, hit.windows)
                 if is_question and leg.leg == "dense":
                     similarity[key] = max(similarity.get(key, -1.0), hit.score)
     found_by: dict[str, list[str]] = {key: [] for key in combined}
@@ -148,6 +202,7 @@ def to_passages(
             found_by=tuple(found_by[key]),
             similarity=similarity.get(key),
             provenance=places_of(chunks[key]),
+            windows=windows.get(key, ()),
         )
         for key, score in combined.items()
     ]
@@ -164,7 +219,10 @@ def identified(hit: Hit) -> Hit:
 
 def places_of(chunk: Chunk) -> tuple[Place, ...]:
     """Where a chunk stands, then its part on each page, if it goes over several."""
-    spans = [(chunk.page, chunk.start, chunk.end), *chunk.metadata.get(PAGE_SPANS, ())]
+    own = Place(chunk.source, chunk.page, chunk.start, chunk.end, chunk.source_id, chunk.collection)
+    if PAGE_SPANS not in chunk.metadata:  # nearly always, and asked of every candidate
+        return (own,)
+    spans = [(chunk.page, chunk.start, chunk.end), *chunk.metadata[PAGE_SPANS]]
     return tuple(
         Place(chunk.source, page, start, end, chunk.source_id, chunk.collection)
         for page, start, end in spans
@@ -176,7 +234,7 @@ def deduplicate(passages: Sequence[Passage]) -> list[Passage]:
 
     The same place of the same source (index and content hash, or index and the same first 80
     characters) is one passage. The same text elsewhere is one passage with both places as
-    provenance; the copy that ranks first stays.
+    provenance; the copy that ranks first stays, but one of ours in place of a foreign one.
     """
     kept: list[Passage] = []
     position: dict[object, int] = {}
@@ -192,11 +250,45 @@ def deduplicate(passages: Sequence[Passage]) -> list[Passage]:
         if at is None:
             at = len(kept)
             kept.append(passage)
+        elif is_foreign(kept[at]) and not is_foreign(passage):
+            kept[at] = replace(absorb(passage, kept[at]), score=kept[at].score)
         else:
             kept[at] = absorb(kept[at], passage)
         for key in keys:
             position.setdefault(key, at)
     return kept
+
+
+def is_foreign(passage: Passage) -> bool:
+    return passage.chunk.collection.startswith(FOREIGN)
+
+
+def fold_copies(passages: Sequence[Passage]) -> list[Passage]:
+    """Passages without the foreign ones that say what one of ours says already.
+
+    Ours takes the better place of the two and has both places as provenance. A foreign passage
+    that goes on beyond ours stays: it is not for it to speak in the name of our document.
+    """
+    ours = [(at, " ".join(p.chunk.text.split())) for at, p in enumerate(passages)
+            if not is_foreign(p)]  # fmt: skip
+    kept: dict[int, Passage] = {at: passages[at] for at, _ in ours}
+    place: dict[int, int] = {at: at for at, _ in ours}
+    for at, passage in enumerate(passages):
+        if not is_foreign(passage):
+            continue
+        text = " ".join(passage.chunk.text.split())
+        same = [
+            i for i, own in ours
+            if text in own or (len(own) >= MOSTLY_OURS * len(text) and own in text)
+        ]  # fmt: skip
+        if not same:
+            kept[at], place[at] = passage, at
+            continue
+        first = same[0]
+        best = max(kept[first].score, passage.score)
+        kept[first] = replace(absorb(kept[first], passage), score=best)
+        place[first] = min(place[first], at)
+    return [kept[at] for at in sorted(kept, key=lambda at: (place[at], at))]
 
 
 def absorb(passage: Passage, other: Passage) -> Passage:

@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from anabranch.bridging import FollowUp, Found, Question, follow_ups, name_key, weigh
-from anabranch.fanin import BRIDGE_CANDIDATES, QUESTION_KINDS, attempt, own_ranking, ranked
+from anabranch.fanin import (
+    BRIDGE_CANDIDATES,
+    QUESTION_KINDS,
+    attempt,
+    first_ranking,
+    own_ranking,
+    ranked,
+)
 from anabranch.language import terms
 from anabranch.ports import RequestContext
 from anabranch.types import Chunk, Effort, Failure, LegName, Passage, Query, QueryKind, QueryResult
@@ -80,9 +87,10 @@ async def follow_hops(
         return ()
     start = next((query for query in queries if query.kind == "spelling"), queries[0])
     known = _Known(Question.of(start.text, lexicon))
+    first, _ = await first_ranking(results, context, question=queries[0].text)
     bridges: tuple[QueryResult, ...] = ()
     for hop in range(HOPS[effort]):
-        passages = _to_read(hop, (*results, *bridges), known, context)
+        passages = _to_read(hop, (*results, *bridges), known, context, first=first)
         proposed = follow_ups(
             known.question, passages,
             limit=FOLLOW_UPS[effort], closed=known.closed, asked=known.asked,
@@ -98,12 +106,17 @@ async def follow_hops(
 
 
 def _to_read(
-    hop: int, results: Sequence[QueryResult], known: _Known, context: RequestContext
+    hop: int,
+    results: Sequence[QueryResult],
+    known: _Known,
+    context: RequestContext,
+    *,
+    first: Mapping[str, float],
 ) -> list[Passage]:
     """The passages to look for names in; later hops read only what the one before brought up,
     and only where it closes something of the question."""
     top_k = context.budgets.top_k
-    passages = ranked(results, context, most=READ_MORE * top_k)[0][:top_k]
+    passages = ranked(results, context, first=first, most=READ_MORE * top_k)[0][:top_k]
     if not hop:
         return passages
     still_open = set(known.question.weights) - known.closed

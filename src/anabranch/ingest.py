@@ -11,6 +11,7 @@ import hashlib
 import logging
 import os
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ import numpy as np
 
 from anabranch.chunking import chunk
 from anabranch.errors import ReadingError, StorageError
+from anabranch.languages import document_notices, language_of
 from anabranch.lexicon import mine
 from anabranch.ports import Embedder, IndexedDocument, PassageText, Store
 from anabranch.types import (
@@ -154,6 +156,8 @@ class Ingestion:
         self._on_progress = on_progress
         self._done = 0
         self._total = 0
+        # Documents that were read, by language: where none can be told they count as English.
+        self._languages: Counter[str] = Counter()
 
     async def run(self, files: Sequence[Source]) -> AddReport:
         """Add ``files`` and report each, in the given order.
@@ -182,7 +186,8 @@ class Ingestion:
         if any(report.status in ("added", "updated") for report in reports.values()):
             await self._optimize()
         elapsed = (time.perf_counter() - started) * 1000
-        return AddReport(tuple(reports[file.location] for file in files), elapsed)
+        notices = document_notices(self._languages, self._embedder.languages)
+        return AddReport(tuple(reports[file.location] for file in files), elapsed, notices)
 
     async def _optimize(self) -> None:
         """Bring the indexes up to date; what was added is stored and found without that too."""
@@ -239,6 +244,10 @@ class Ingestion:
         self, file: Source, source_id: str, document: Document, earlier: SourceRecord | None
     ) -> _Prepared:
         document = replace(document, metadata={**document.metadata, **self._metadata})
+        language = language_of(document.text)
+        self._languages[language or "en"] += 1
+        if language is not None:
+            document = replace(document, metadata={"language": language, **document.metadata})
         chunks = await asyncio.to_thread(
             chunk, document, source_id=source_id, collection=self._collection,
             allowed=self._allowed,

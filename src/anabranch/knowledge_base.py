@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from anabranch.errors import CollectionNotFoundError, InputError, SourceNotFoundError
 from anabranch.event_loop import BackgroundLoop
+from anabranch.languages import document_notices
 from anabranch.request import (
     AskOptions,
     budgets_of,
@@ -30,6 +32,7 @@ from anabranch.trace import EventName, RunEvent, RunSink, ignore_event
 from anabranch.types import (
     DEFAULT_COLLECTION,
     EMPTY,
+    FOREIGN,
     AddReport,
     Document,
     FileReport,
@@ -43,9 +46,11 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
 
     from anabranch.build import Built
+    from anabranch.foreign import ForeignRetriever
     from anabranch.ingest import IngestProgress
+    from anabranch.llama_index_retriever import AnabranchLlamaIndexRetriever
     from anabranch.outcome import RagRun
-    from anabranch.ports import RequestContext
+    from anabranch.ports import RequestContext, Retriever
 
 Opener = Callable[[bool], Awaitable["Built | None"]]
 
@@ -61,34 +66,57 @@ class KnowledgeBaseInfo:
     source_count: int
     chunk_count: int
     size_bytes: int
+    notices: tuple[str, ...] = ()
 
 
 class KnowledgeBase:
     """Documents that can be asked. Opened with ``KnowledgeBase.open``; closed when done with it."""
 
-    def __init__(self, opener: Opener, *, settings: Settings, path: Path) -> None:
+    def __init__(
+        self,
+        opener: Opener,
+        *,
+        settings: Settings,
+        path: Path,
+        retrievers: Sequence[Retriever] = (),
+    ) -> None:
         self.path = path
         self.settings = settings
         self._opener = opener
+        self._retrievers = tuple(retrievers)
         self._built: Built | None = None
+        self._replaced: list[Built] = []
         self._opening = asyncio.Lock()
         self._background = BackgroundLoop()
 
     @classmethod
-    def open(cls, path: str | Path | None = None, *, settings: Settings | None = None) -> Self:
+    def open(
+        cls,
+        path: str | Path | None = None,
+        *,
+        settings: Settings | None = None,
+        retrievers: Sequence[ForeignRetriever | Any] = (),
+    ) -> Self:
         """The knowledge base in folder ``path`` (default: from the settings).
 
-        A folder that is not there yet is made by the first ``add``. Raises ConfigurationError for
-        a folder that is something else, of a newer format, or made with another model.
+        A folder that is not there yet is made by the first ``add``. ``retrievers`` are foreign
+        retrieval systems (LangChain retrievers, bare or as ``ForeignRetriever``) that every
+        question in their scope is put to as well: docs/foreign.md. Raises ConfigurationError for
+        a folder that is something else, of a newer format, or made with another model, and for
+        retrievers that do not fit.
         """
         from anabranch.build import build
+        from anabranch.foreign import open_retrievers
         from anabranch.manifest import read_manifest
 
         settings = settings or load_settings()
         folder = Path(path if path is not None else settings.kb).absolute()
         read_manifest(folder)
         return cls(
-            lambda create: build(folder, settings, create=create), settings=settings, path=folder
+            lambda create: build(folder, settings, create=create),
+            settings=settings,
+            path=folder,
+            retrievers=open_retrievers(retrievers),
         )
 
     # ------------------------------------------------------------------------------- documents
@@ -193,6 +221,22 @@ class KnowledgeBase:
         """Blocking twin of ``asource_text``."""
         return self._background.wait(self._source_text(source, collections))
 
+    async def areindex(
+        self, model: str, *, on_progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> int:
+        """Embed all documents again, with the embedder called ``model``; how many were.
+
+        The index as it is answers until the new one is whole. ``model`` is as the setting
+        ``embedder``. ``on_progress`` gets the sources done and their number, from another thread.
+        """
+        return await self._background.submit(self._reindex(model, on_progress))
+
+    def reindex(
+        self, model: str, *, on_progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> int:
+        """Blocking twin of ``areindex``."""
+        return self._background.wait(self._reindex(model, on_progress))
+
     def describe(self) -> KnowledgeBaseInfo:
         """The knowledge base at a glance."""
         return self._background.wait(self._describe())
@@ -268,6 +312,22 @@ class KnowledgeBase:
 
         return AnabranchRetriever(knowledge_base=self, options=dict(options))
 
+    def as_llama_index_retriever(
+        self, **options: Unpack[AskOptions]
+    ) -> AnabranchLlamaIndexRetriever:
+        """This knowledge base as a LlamaIndex ``BaseRetriever``; ``options`` as for ``retrieve``.
+
+        Raises MissingExtraError without the extra ``llama-index``.
+        """
+        from anabranch.llama_index_retriever import AnabranchLlamaIndexRetriever
+
+        return AnabranchLlamaIndexRetriever(self, options=dict(options))
+
+    @property
+    def retriever_names(self) -> tuple[str, ...]:
+        """What the foreign retrievers are called that questions are put to as well."""
+        return tuple(retriever.name for retriever in self._retrievers)
+
     # ------------------------------------------------------------------------------ what they do
 
     async def _add(
@@ -294,6 +354,11 @@ class KnowledgeBase:
             allowed=allowed, metadata=metadata, on_progress=on_progress,
         )  # fmt: skip
         report = await ingestion.run(list(files.values()))
+        if self._is_replaced(built):  # embedded again meanwhile, perhaps without these files
+            await self._add(
+                paths, collection=collection, allowed=allowed, metadata=metadata,
+                on_progress=on_progress,
+            )  # fmt: skip
         return replace(report, files=(*report.files, *missing))
 
     async def _add_documents(
@@ -311,13 +376,23 @@ class KnowledgeBase:
             built.parts.store, built.parts.embedder, built.reader, collection=collection,
             allowed=allowed, on_progress=on_progress,
         )  # fmt: skip
-        return await ingestion.run([SourceText(document) for document in documents])
+        report = await ingestion.run([SourceText(document) for document in documents])
+        if self._is_replaced(built):
+            await self._add_documents(
+                documents, collection=collection, allowed=allowed, on_progress=on_progress
+            )
+        return report
 
     async def _remove(self, source: str, collection: str | None) -> int:
         records = await self._find(source, None if collection is None else [collection])
         _check_one(source, records)
-        built = await self._open()
-        return await built.parts.store.remove([record.source_id for record in records])
+        removed = 0
+        while True:
+            built = await self._open()
+            names = [record.source_id for record in records]
+            removed = max(removed, await built.parts.store.remove(names))
+            if not self._is_replaced(built):  # else the new index may have been made with them
+                return removed
 
     async def _sources(self, collections: Sequence[str] | None) -> list[SourceRecord]:
         built = await self._open()
@@ -341,6 +416,11 @@ class KnowledgeBase:
             )
         return records
 
+    async def _reindex(self, model: str, on_progress: Callable[[int, int], None]) -> int:
+        from anabranch.build import reindex
+
+        return await reindex(self.path, self.settings, name=model, on_progress=on_progress)
+
     async def _describe(self) -> KnowledgeBaseInfo:
         built = await self._open()
         records = await built.parts.store.sources(Scope())
@@ -353,6 +433,10 @@ class KnowledgeBase:
             source_count=len(records),
             chunk_count=sum(record.chunk_count for record in records),
             size_bytes=sum(file.stat().st_size for file in files),
+            notices=document_notices(
+                Counter(str(record.metadata.get("language") or "en") for record in records),
+                built.parts.embedder.languages,
+            ),
         )
 
     async def _ask(
@@ -390,7 +474,9 @@ class KnowledgeBase:
         built = await self._open()
         known = validate(snapshot, " ".join(normalise(reply).split()), built.signing_key)
         context = await self._context(options, sink)
-        context = replace(context, scope=context.scope.intersect(known.scope.to_scope()))
+        scope = context.scope.intersect(known.scope.to_scope())
+        fingerprint = await built.parts.store.fingerprint(scope)
+        context = replace(context, scope=scope, index_fingerprint=fingerprint)
         sink(RunEvent("run.started", text=known.refined_question()))
         run = await resume_rag_from_hitl(known, context)
         return await self._completed(run.outcome, answer=answer, sink=sink)
@@ -425,27 +511,33 @@ class KnowledgeBase:
         built = await self._open()
         settings = self.settings
         timeout = options.get("timeout") or settings.timeout
+        scope = await self._checked_scope(built, scope_of(options))
         return RequestContext(
             parts=built.parts,
-            scope=await self._checked_scope(built, scope_of(options)),
+            scope=scope,
             budgets=budgets_of(options, settings),
             started=started,
             deadline=started + timeout,
-            index_fingerprint=await built.parts.store.fingerprint(),
+            index_fingerprint=await built.parts.store.fingerprint(scope),
             signing_key=built.signing_key,
             weights=Weights(
                 dense=settings.dense_weight, text=1 - settings.dense_weight,
-                variant=settings.variant_weight,
+                variant=settings.variant_weight, foreign=settings.foreign_weight,
             ),
             interactive=options.get("interactive", True),
             history=tuple(options.get("history", ())),
             sink=sink,
+            retrievers=self._retrievers,
         )  # fmt: skip
 
     async def _checked_scope(self, built: Built, scope: Scope) -> Scope:
         if scope.collections is None:
             return scope
+        from anabranch.foreign_legs import is_open_to
+
         known = await built.parts.store.collections(Scope(principals=scope.principals))
+        foreign = [r.name for r in self._retrievers if is_open_to(r, scope.principals)]
+        known += [FOREIGN + name for name in foreign]
         for name in scope.collections:
             if name not in known:
                 there = ", ".join(repr(other) for other in known) or "none yet"
@@ -455,8 +547,12 @@ class KnowledgeBase:
         return scope
 
     async def _open(self, *, create: bool = False) -> Built:
-        if self._built is None:
+        if self._built is None or self._is_replaced(self._built):
             async with self._opening:
+                if self._built is not None and self._is_replaced(self._built):
+                    # Requests under way go on with it; it is closed with the knowledge base.
+                    self._replaced.append(self._built)
+                    self._built = None
                 if self._built is None:
                     self._built = await self._opener(create)
         if self._built is None:
@@ -466,13 +562,21 @@ class KnowledgeBase:
             )
         return self._built
 
+    def _is_replaced(self, built: Built) -> bool:
+        """Whether the documents were embedded again since, by this process or another one."""
+        from anabranch.manifest import signature
+
+        return built.signature is not None and signature(self.path) != built.signature
+
     def close(self) -> None:
         """Close what is open. A closed knowledge base opens again when it is used."""
+        for retriever in self._retrievers:
+            retriever.close()
         if not self._background.running:
             return
-        if self._built is not None:
-            self._background.wait(self._built.close())
-            self._built = None
+        for built in (*self._replaced, *filter(None, [self._built])):
+            self._background.wait(built.close())
+        self._replaced, self._built = [], None
         # A lock belongs to the loop that it was first waited for in. Before the loop ends: whoever
         # comes next starts another one.
         self._opening = asyncio.Lock()

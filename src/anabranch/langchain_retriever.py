@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -12,24 +12,17 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
-from anabranch.types import Evidence, Outcome, to_plain
-
-
-class Retrieves(Protocol):
-    """What is needed of a knowledge base."""
-
-    def retrieve(self, question: str, **options: Any) -> Outcome: ...
-
-    async def aretrieve(self, question: str, **options: Any) -> Outcome: ...
+from anabranch.framework_metadata import Retrieves, best_effort, evidence_of, metadata_of
+from anabranch.types import Outcome
 
 
 class AnabranchRetriever(BaseRetriever):
     """Gives the evidence for a question, best first; nothing where the documents do not know.
 
     ``options`` are those of ``KnowledgeBase.retrieve``. Nobody can be asked back here, so an
-    ambiguous question gets the best effort. The metadata of each document has its place
-    (``source``, ``page``, ``start``, ``end``, ``provenance``), ``score``, ``relevance`` and the
-    ``status`` and ``confidence`` of the whole outcome.
+    ambiguous question gets the best effort. The metadata of each document has its place, its
+    ``score`` and ``relevance``, and ``status``, ``confidence`` and ``trace`` of the run
+    (``framework_metadata.metadata_of``). Raises RunError where the run failed.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -41,31 +34,18 @@ class AnabranchRetriever(BaseRetriever):
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
         base: Retrieves = self.knowledge_base
-        return as_documents(base.retrieve(query, **{**self.options, "interactive": False}))
+        return as_documents(base.retrieve(query, **best_effort(self.options)))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
         base: Retrieves = self.knowledge_base
-        return as_documents(await base.aretrieve(query, **{**self.options, "interactive": False}))
+        return as_documents(await base.aretrieve(query, **best_effort(self.options)))
 
 
 def as_documents(outcome: Outcome) -> list[Document]:
-    """The evidence of an outcome as LangChain documents."""
-    return [_document(item, outcome) for item in outcome.evidence]
-
-
-def _document(item: Evidence, outcome: Outcome) -> Document:
-    plain: dict[str, Any] = to_plain(item)
-    text = plain.pop("text")
-    evidence_id = plain.pop("id")
-    return Document(
-        id=item.chunk_id,
-        page_content=text,
-        metadata={
-            **plain,
-            "evidence": evidence_id,
-            "status": outcome.status,
-            "confidence": outcome.confidence,
-        },
-    )
+    """The evidence of an outcome as LangChain documents; raises RunError for one that failed."""
+    return [
+        Document(id=item.chunk_id, page_content=item.text, metadata=metadata_of(item, outcome))
+        for item in evidence_of(outcome)
+    ]

@@ -251,8 +251,20 @@ CHINESE_QUESTION_WORDS = [
     "于",
     "之",
 ]
+# Words that name something and have one of those characters inside: 申请 is no "please", and 埃及
+# no "and". They are kept whole.
+_CHINESE_NAMING_WORDS = (
+    "申请|邀请|聘请|请求|请假|请愿|首都|成都|京都|都市|都会|埃及|普及|涉及"
+    "|和平|共和|和谐|温和|饱和|和解|参与|与会|对象|对外|对手|对抗|反对|针对"
+    "|相对|绝对|对话|行为|人为|以色列|达到|到期|报到|有限|所有|拥有|有效|国有"
+    "|有机|私有|公有|存在|在线|在职|现在|内在|外在|了解|目的|标的|的士|其他"
+    "|他人|从事|服从|就业|成就|就职|就读|就诊|被告|被子|把握|自我|我国|申請"
+    "|邀請|聘請|請求|請假|參與|與會|對象|對外|對手|對抗|反對|針對|相對|絕對"
+    "|對話|行為|人為|達到|有效|有機|現在|從事|服從|就業|成就|就職|就讀"
+)
 _CHINESE_QUESTION = re.compile(
-    "|".join(re.escape(word) for word in sorted(CHINESE_QUESTION_WORDS, key=len, reverse=True))
+    f"(?P<kept>{_CHINESE_NAMING_WORDS})|"
+    + "|".join(re.escape(word) for word in sorted(CHINESE_QUESTION_WORDS, key=len, reverse=True))
 )
 
 _local = threading.local()
@@ -296,9 +308,14 @@ def cjk_bigrams(text: str, *, question: bool = False) -> list[str]:
     """Character pairs of every CJK run in ``text``; ``question`` leaves out the words that ask."""
     folded = fold(text)
     if question:
-        stripped = _CHINESE_QUESTION.sub(" ", folded)
+        stripped = _without_asking(folded)
         folded = stripped if has_cjk(stripped) else folded
     return [pair for run in _TOKEN.findall(folded) if has_cjk(run) for pair in bigrams(run)]
+
+
+def _without_asking(folded: str) -> str:
+    """A folded Chinese question with a blank for each word that asks rather than names."""
+    return _CHINESE_QUESTION.sub(lambda match: match["kept"] or " ", folded)
 
 
 LONGEST_REMEMBERED = 4_000
@@ -329,7 +346,7 @@ def question_terms(text: str) -> list[str]:
     A question made of nothing but stop words keeps them, so that it can still be searched.
     """
     folded = fold(text)
-    stripped = _CHINESE_QUESTION.sub(" ", folded) if has_cjk(folded) else folded
+    stripped = _without_asking(folded) if has_cjk(folded) else folded
     found = terms(stripped) or terms(folded) or [stem(word) for word in words(folded)]
     return list(dict.fromkeys(found))
 

@@ -6,14 +6,13 @@ traced to a document, and never comes from one that the caller may not see.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from anabranch.language import ENGLISH_STOP_WORDS, fold, has_cjk, words
-from anabranch.phrases import ANNOUNCERS, COMMON_WORDS, WORD, blocks, initials, names_in, sequences
+from anabranch.language import fold, has_cjk, words
+from anabranch.phrases import blocks, has_joint, initials, names_in, sequences, titles
 from anabranch.short_forms import capitals, introductions
 from anabranch.spelling import Speller
 
@@ -23,22 +22,21 @@ MOST_PHRASES = 250
 # Below this many words nothing repeats, so that phrases count from the first occurrence.
 SHORT_DOCUMENT_WORDS = 1_500
 MOST_SINGLE_PHRASES = 60
+# Of three words there are as many again, and fewer of them are asked for by their initials.
+MOST_SINGLE_TRIPLES = 30
+MOST_TITLES = 40
 MOST_WORDS = 50_000
 LONGEST_WORD = 40
-LONG_FORMS_PER_SHORT_FORM = 2
-LONGEST_SHORT_FORM = 5
 PHRASES_PER_INITIALS = 5
 # In more documents than this a phrase that stands in all of them together once is chance.
 SMALL_COLLECTION = 20
-
-_TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:&[A-Za-z0-9]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentLexicon:
     """Words of one document.
 
-    ``words``: folded word -> occurrences. ``short_forms``: short form as written, folded, ->
+    ``words``: folded word -> occurrences; of Chinese text the single characters. ``short_forms``: short form as written, folded, ->
     long forms it was introduced with ("service level agreement (SLA)"), none if it is only used.
     ``phrases``: initials ->
     multi-word phrases whose initials they are ("fs" -> "file system"), with their counts.
@@ -84,14 +82,16 @@ class Lexicon:
 
 def mine(text: str) -> DocumentLexicon:
     """The words, short forms and initials of one document's text."""
-    counted = Counter(word for found in words(text) if (word := _vocabulary_word(found)))
+    found = words(text)
+    counted = Counter(word for run in found if (word := _vocabulary_word(run)))
+    characters = Counter(character for run in found if has_cjk(run) for character in run)
     short_forms: dict[str, list[str]] = defaultdict(list)
     for short, long in introductions(text):
         short_forms[short].append(long)
     for short in capitals(text):
         short_forms.setdefault(short, [])
     return DocumentLexicon(
-        words=MappingProxyType(dict(_most(counted, MOST_WORDS))),
+        words=MappingProxyType(dict(_most(counted + characters, MOST_WORDS))),
         short_forms=MappingProxyType({short: tuple(longs) for short, longs in short_forms.items()}),
         phrases=MappingProxyType(_phrases(text, word_count=counted.total())),
     )
@@ -123,10 +123,18 @@ def _phrases(text: str, *, word_count: int) -> dict[str, Mapping[str, int]]:
     if word_count <= SHORT_DOCUMENT_WORDS:
         single = Counter({phrase: 1 for phrase, count in counts.items() if count == 1})
         kept += [pair for pair in single.items() if len(pair[0].split()) == 2][:MOST_SINGLE_PHRASES]
+        triples = (p for p in single.items() if len(p[0].split()) == 3 and not has_joint(p[0]))
+        kept += list(triples)[:MOST_SINGLE_TRIPLES]
     by_initials: dict[str, dict[str, int]] = defaultdict(dict)
     for phrase, count in kept:
         for key in initials(phrase):
             by_initials[key][phrase] = count
+    named = Counter(titles(text))
+    for (title, keys), count in sorted(named.items(), key=lambda item: (-item[1], item[0]))[
+        :MOST_TITLES
+    ]:
+        for key in keys:  # A capitalised name counts twice, as in a heading.
+            by_initials[key][title] = max(by_initials[key].get(title, 0), 2 * count)
     return {key: MappingProxyType(found) for key, found in by_initials.items()}
 
 
@@ -175,135 +183,3 @@ def _ranked(known: Mapping[str, tuple[int, int]], fewest: int) -> list[str]:
     return sorted(often, key=lambda phrase: (-known[phrase][0], -known[phrase][1], phrase))[
         :PHRASES_PER_INITIALS
     ]
-
-
-# --------------------------------------------------------------------------------------- looking up
-
-
-def expansions(question: str, lexicon: Lexicon) -> list[tuple[str, str]]:
-    """Pairs (short form, long form) of which the question has one and not the other.
-
-    Short forms that the documents introduce go first, then initials of their phrases ("fs" for
-    "file system"), then the reverse: a name in the question that the documents shorten. The form
-    that stands in the question is given as it is written there.
-    """
-    folded = fold(question)
-    mixed_case = any(map(str.islower, question))
-    defined: list[tuple[str, str]] = []
-    guessed: list[tuple[str, str]] = []
-    for match in _TOKEN.finditer(question):
-        token = match.group()
-        key = fold(token)
-        shouted = token.isupper() and mixed_case
-        if not 2 <= len(key) <= 10 or (key in COMMON_WORDS and not shouted):
-            continue
-        longs = lexicon.short_forms.get(key, ())
-        defined.extend((token, long) for long in longs[:LONG_FORMS_PER_SHORT_FORM])
-        if not longs and _may_be_initials(key, lexicon, shouted=shouted):
-            phrases = lexicon.phrases.get(key.replace("&", ""), ())
-            guessed.extend((token, phrase) for phrase in phrases[:LONG_FORMS_PER_SHORT_FORM])
-    pairs = [pair for pair in defined + guessed if not _holds(folded, pair[1])]
-    pairs += _shortenings(question, folded, lexicon)
-    return list(dict.fromkeys(pairs))
-
-
-def _holds(folded: str, phrase: str) -> bool:
-    """Whether the phrase stands in the folded question as whole words."""
-    phrase = fold(phrase)
-    if has_cjk(phrase):
-        return phrase in folded
-    return re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", folded) is not None
-
-
-def _may_be_initials(key: str, lexicon: Lexicon, *, shouted: bool) -> bool:
-    """Whether a token that no document introduces can be read as initials of a phrase.
-
-    Not if the documents use it as a word of their own: then it is found as it is.
-    """
-    if len(key) > LONGEST_SHORT_FORM or key in COMMON_WORDS:
-        return False
-    documents = lexicon.words.get(key, 0)
-    return documents <= (max(1, lexicon.document_count // 50) if shouted else 0)
-
-
-def _shortenings(question: str, folded: str, lexicon: Lexicon) -> list[tuple[str, str]]:
-    found = [
-        (_shown(short), long)
-        for long, short in lexicon.names().items()
-        if (long in folded) and _holds(folded, long) and not _holds(folded, short)
-    ]
-    for phrase in _named(question):
-        for key in initials(phrase):
-            if _stands_for(key, phrase, lexicon) and not _holds(folded, key):
-                found.append((_shown(key), phrase))
-    # The longest name first: "service level agreement" says more than "level agreement".
-    return sorted(found, key=lambda pair: (-len(pair[1]), pair))
-
-
-def _named(question: str) -> Iterator[str]:
-    """Phrases of a question that begin it or follow a word that announces a name ("the …")."""
-    for sequence in sequences(question):
-        for phrase in names_in(sequence):
-            before = sequence[: _position(sequence, phrase.split())][-1:]
-            if not before or before[0] in ANNOUNCERS:
-                yield phrase
-
-
-def _position(sequence: list[str], phrase: list[str]) -> int:
-    starts = range(len(sequence) - len(phrase) + 1)
-    return next(start for start in starts if sequence[start : start + len(phrase)] == phrase)
-
-
-def _stands_for(key: str, phrase: str, lexicon: Lexicon) -> bool:
-    """Whether the documents write the initials in capitals and never spell the phrase out."""
-    if len(key) < 2 or key in COMMON_WORDS or lexicon.short_forms.get(key) != ():
-        return False
-    # Two initials prove little, unless the documents do not even have the words.
-    if len(phrase.split()) < 3 and all(map(lexicon.speller().knows, phrase.split())):
-        return False
-    return phrase not in lexicon.phrases.get(key, ())
-
-
-def _shown(short: str) -> str:
-    return short if has_cjk(short) else short.upper()
-
-
-def spelling(question: str, lexicon: Lexicon) -> str | None:
-    """The question with words that no document has repaired from their vocabulary, or None.
-
-    Only words of four letters or more; a name (capitalised inside the question) only where it is
-    a single edit away, because a name that the documents lack is usually meant.
-    """
-    if not lexicon.words:
-        return None
-    speller = lexicon.speller()
-    mixed_case = any(map(str.islower, question))
-    first_word = WORD.search(question)
-
-    def repaired(match: re.Match[str]) -> str:
-        written = match.group()
-        word = fold(written)
-        if not (word.isalpha() and word.isascii()) or len(word) < 4 or speller.knows(word):
-            return written
-        if written in ENGLISH_STOP_WORDS or word in COMMON_WORDS:
-            return written
-        if written.isupper() and mixed_case:  # A short form, not a slip.
-            return written
-        name = (
-            written[0].isupper() and first_word is not None and match.start() > first_word.start()
-        )
-        nearest = speller.nearest(word, farthest=1 if name else None)
-        return _in_case_of(written, nearest) if nearest else written
-
-    result = _WORD_ALONE.sub(repaired, question)
-    return result if fold(result) != fold(question) else None
-
-
-# Possessive endings, hyphens and neighbours stay as they are.
-_WORD_ALONE = re.compile(r"(?<![^\W_])[^\W\d_]+(?![\w&]|['’](?!s\b))")
-
-
-def _in_case_of(written: str, word: str) -> str:
-    if written.isupper():
-        return word.upper()
-    return word.capitalize() if written[0].isupper() else word

@@ -4,16 +4,24 @@
 .anabranch/
   manifest.json      format, embedder, dimensions, when it was made
   signing.key        32 random bytes, readable by the owner only
-  store/             documents, chunks, vectors, text index
+  store/             documents, chunks, vectors, text index (store-… after another model was chosen)
   embeddings.sqlite  vectors by model and content, so that nothing is embedded twice
+  reindex.lock       held by the program that embeds everything again; empty
 ```
 """
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
 import os
 import secrets
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -26,8 +34,11 @@ FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 SIGNING_KEY = "signing.key"
 KEY_BYTES = 32
+# Longer than any request may take, so that none loses what it reads.
+SECONDS_OF_GRACE = 600
 STORE = "store"
 EMBEDDINGS = "embeddings.sqlite"
+REINDEX_LOCK = "reindex.lock"
 
 
 class Manifest(BaseModel):
@@ -37,8 +48,14 @@ class Manifest(BaseModel):
 
     format_version: Annotated[int, Field(ge=1)]
     embedder: str
+    # By which the embedder is chosen again (``build.choose_embedder``); the fingerprint is its proof.
+    embedder_name: str = "bundled"
     dimensions: Annotated[int, Field(ge=1)]
     created: str
+    # The folder that holds the documents now, and those that held them before: a program that
+    # opened the knowledge base earlier may still be reading there.
+    store: Annotated[str, Field(pattern=r"^store[\w-]*$")] = STORE
+    retired: tuple[Annotated[str, Field(pattern=r"^store[\w-]*$")], ...] = ()
 
 
 def read_manifest(folder: Path) -> Manifest | None:
@@ -81,7 +98,9 @@ def _damaged(file: Path, detail: str) -> ConfigurationError:
     )
 
 
-def ensure_manifest(folder: Path, *, embedder: str, dimensions: int) -> Manifest:
+def ensure_manifest(
+    folder: Path, *, embedder: str, dimensions: int, embedder_name: str = "bundled"
+) -> Manifest:
     """The manifest of a knowledge base, made with its folder and key where there is none.
 
     Two processes may do this at once: the first one to place the file wins, both read it.
@@ -89,6 +108,7 @@ def ensure_manifest(folder: Path, *, embedder: str, dimensions: int) -> Manifest
     manifest = Manifest(
         format_version=FORMAT_VERSION,
         embedder=embedder,
+        embedder_name=embedder_name,
         dimensions=dimensions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
@@ -102,6 +122,91 @@ def ensure_manifest(folder: Path, *, embedder: str, dimensions: int) -> Manifest
             "that can be written with --kb."
         ) from error
     return read_manifest(folder) or manifest
+
+
+def store_beside(folder: Path, manifest: Manifest, embedder: str) -> str:
+    """The name of the folder for an index by another embedder: one begun earlier, or a new one."""
+    stem = f"{STORE}-{hashlib.sha256(embedder.encode()).hexdigest()[:8]}"
+    for number in itertools.count(1):
+        name = f"{stem}-{number}"
+        if name != manifest.store and name not in manifest.retired:
+            return name
+    raise AssertionError("unreachable: counting does not end")
+
+
+def signature(folder: Path) -> tuple[int, int, int] | None:
+    """Another one whenever the manifest was replaced: then what is open has to be opened again."""
+    try:
+        found = (folder / MANIFEST).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def replace_manifest(folder: Path, manifest: Manifest) -> None:
+    """Put ``manifest`` in the place of the one that is there, in one step."""
+    temporary = folder / f"{MANIFEST}.{os.getpid()}.{secrets.token_hex(4)}"
+    try:
+        with temporary.open("xb") as opened:
+            opened.write(manifest.model_dump_json(indent=2).encode() + b"\n")
+            opened.flush()
+            os.fsync(opened.fileno())
+        temporary.replace(folder / MANIFEST)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StorageError(
+            f"{str(folder / MANIFEST)!r} cannot be replaced: {error.strerror}."
+        ) from error
+
+
+@contextmanager
+def only_one_reindexing(folder: Path) -> Iterator[None]:
+    """Within it no other program embeds the documents again; StorageError where one does.
+
+    Two at once would each leave out what was written after the other's change. The lock is that of
+    an empty SQLite file: it works on every system and ends with the program that holds it.
+    """
+    file = folder / REINDEX_LOCK
+    try:
+        connection = sqlite3.connect(file, timeout=0, isolation_level=None, check_same_thread=False)
+        with closing(connection):
+            connection.execute("BEGIN EXCLUSIVE")
+            yield
+    except sqlite3.OperationalError as error:
+        busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+        raise StorageError(
+            f"The documents in {str(folder)!r} are being embedded by another program right now. "
+            "Wait until it has ended, or end it; what it did is not done twice."
+            if busy
+            else f"{str(file)!r} cannot be written: {error}. Check the permissions of the folder."
+        ) from error
+
+
+def remove_abandoned(folder: Path, manifest: Manifest) -> None:
+    """Delete indexes that were begun for another model and never finished.
+
+    Only within ``only_one_reindexing``: else one that somebody is making would go.
+    """
+    named = {manifest.store, *manifest.retired}
+    for found in folder.glob(f"{STORE}-*"):
+        if found.name not in named:
+            shutil.rmtree(found, ignore_errors=True)
+
+
+def remove_retired(folder: Path, manifest: Manifest) -> None:
+    """Delete the folders of earlier models, once nobody can still be reading there.
+
+    A program that has the knowledge base open sees the new manifest with its next request.
+    """
+    try:
+        age = time.time() - (folder / MANIFEST).stat().st_mtime
+    except OSError:
+        return
+    if age < SECONDS_OF_GRACE:
+        return
+    for name in manifest.retired:
+        if name != manifest.store:
+            shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _place(file: Path, content: bytes, *, mode: int) -> None:
@@ -122,14 +227,24 @@ def _place(file: Path, content: bytes, *, mode: int) -> None:
         temporary.unlink()
 
 
-def check_model(manifest: Manifest, folder: Path, embedder: str) -> None:
-    """Refuses another embedder than the index was made with: its vectors would mean nothing."""
-    if manifest.embedder != embedder:
-        raise ModelMismatchError(
-            f"The knowledge base in {str(folder)!r} was made with the model "
-            f"{manifest.embedder!r}, but {embedder!r} is configured. Set the model it was made "
-            "with, or add the documents to a new knowledge base: anabranch add PATH --kb NEW"
-        )
+def check_model(manifest: Manifest, folder: Path, embedder: str, *, name: str = "bundled") -> None:
+    """Refuses another embedder than the index was made with: its vectors would mean nothing.
+
+    ``name`` is what ``embedder``, a fingerprint, was chosen by.
+    """
+    if manifest.embedder == embedder:
+        return
+    # The same name may stand for another file by now: then there is nothing to set.
+    or_set = (
+        ""
+        if name == manifest.embedder_name
+        else (f"Set the model it was made with (ANABRANCH_EMBEDDER={manifest.embedder_name}), or ")
+    )
+    remedy = f"{or_set}let its documents be embedded again: anabranch reindex --model {name}"
+    raise ModelMismatchError(
+        f"The knowledge base in {str(folder)!r} was made with the model {manifest.embedder!r}, but "
+        f"{embedder!r} is configured. {remedy[0].upper()}{remedy[1:]}"
+    )
 
 
 def read_signing_key(folder: Path) -> bytes:

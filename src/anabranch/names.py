@@ -29,12 +29,41 @@ _AGENT = re.compile(
     r"創辦|创立|創立|建立|发明|發明|担任|擔任|出版|制作|製作|负责|負責|审批|審批|批准|管理|提供)"
 )
 # A character of a Chinese name: not one that joins it to what stands before.
-_HAN = "(?![由是在的和与與於于为為了将將把被对對向从從这這该該他她它其及或])[\u3400-\u9fff]"
+_HAN = "(?![由是在的和与與於于為为了着將将把被對对向从從这這该該他她它其及或])[\u3400-\u9fff]"
 # Foreign names keep their dot, and what has a kind at its end is a name: 列夫·托尔斯泰, 北京大学.
-_DOTTED = re.compile(rf"(?:{_HAN}){{1,6}}(?:·(?:{_HAN}){{1,8}})+")
+_DOTTED = re.compile(rf"(?:{_HAN}){{1,6}}(?:[·・‧](?:{_HAN}){{1,8}})+")
 _KIND = re.compile(
-    rf"(?:{_HAN}){{2,10}}?(?:大学|大學|学院|學院|公司|集团|集團|银行|銀行|出版社|乐队|樂隊|博物馆|博物館|"
-    r"委员会|委員會|研究所|部门|部門|部|省|市|县|縣|区|區|镇|鎮|岛|島)(?![\u3400-\u9fff]?长)"
+    rf"(?:{_HAN}){{2,10}}?(?:大学|大學|学院|學院|中学|中學|公司|集团|集團|银行|銀行|出版社|杂志社|雜誌社|"
+    "电视台|電視台|乐队|樂隊|博物馆|博物館|图书馆|圖書館|医院|醫院|基金会|基金會|委员会|委員會|协会|協會|"
+    "研究所|研究院|俱乐部|俱樂部|机场|機場|部门|部門|部|省|市|县|縣|区|區|镇|鎮|岛|島)(?![\u3400-\u9fff]?长)"
+)
+_SURNAME = (
+    "(?:欧阳|歐陽|司马|司馬|诸葛|諸葛|上官|夏侯|慕容|令狐|[王李张張刘劉陈陳杨楊赵趙黄黃周吴吳徐孙孫胡朱高林何郭"
+    "马馬罗羅梁宋郑鄭谢謝韩韓唐冯馮于董萧蕭程曹袁邓鄧许許傅沈曾彭吕呂苏蘇卢盧蒋蔣蔡贾賈丁魏薛叶葉阎閻余潘杜戴"
+    "夏钟鍾汪田任姜范方石姚谭譚廖邹鄒熊金陆陸郝孔白崔康毛邱秦江史顾顧侯邵孟龙龍万萬段雷钱錢汤湯尹黎易常武乔喬"
+    "贺賀赖賴龚龔文鲁魯莫])"
+)
+# Whom a person is said to be, before the name; what is told of persons, behind it. A surname alone
+# shows nothing: 高度, 方法 and 白色 begin like one.
+_TITLE_OF_PERSON = (
+    "(?:导演|導演|演员|演員|歌手|作家|作者|诗人|詩人|画家|畫家|编剧|編劇|记者|記者|教授|博士|院长|院長|校长|校長|"
+    "总统|總統|主席|总理|總理|首相|市长|市長|部长|部長|将军|將軍|皇帝|创始人|創始人|创办人|創辦人|董事长|董事長|"
+    "总经理|總經理|经理|經理|总裁|總裁|首席执行官|工程师|工程師|设计师|設計師|科学家|科學家|丈夫|妻子|父亲|父親|"
+    "母亲|母親|儿子|兒子|女儿|女兒|哥哥|弟弟|姐姐|妹妹|老师|老師)"
+)
+_PERSON_BEFORE = re.compile(
+    rf"{_TITLE_OF_PERSON}(?:是|为|為|：|:)?({_SURNAME}(?:{_HAN}){{1,2}}?)"
+    r"(?=[，。、；：（(）)的是在于於与與和及]|\Z|执|執|主|拍|饰|飾|率|领|領|创|創|担|擔|出|生|说|說|表|设|設|发|發|撰|写|寫|所|负|負)"
+)
+_PERSON_BEHIND = re.compile(
+    rf"({_SURNAME}(?:{_HAN}){{1,2}}?)"
+    r"(?=(?:出生|生于|生於|执导|執導|主演|创立|創立|创办|創辦|创作|創作|担任|擔任|毕业|畢業|逝世|去世|所著|撰写|撰寫|"
+    r"发明|發明|当选|當選|就任|任职|任職|任教|获得|獲得|于\d|於\d))"
+)
+# A name never begins with what somebody does to it or is called: 就读北京大学, 导演张艺谋.
+_DONE_TO_IT = re.compile(
+    rf"\A曾?(?:就读|就讀|考入|进入|進入|加入|创办|創辦|创立|創立|成立|收购|收購|隶属|隸屬|拥有|擁有|前往|来到|來到|位处|位處|"
+    rf"访问|訪問|毕业|畢業|任职|任職|任教|担任|擔任|属于|屬於|{_TITLE_OF_PERSON})(?=[\u3400-\u9fff]{{2}})"
 )
 # A run that begins like this points back or is a phrase about something, not its name.
 _NO_NAME = re.compile(
@@ -56,9 +85,9 @@ def _candidates(sentence: str) -> Iterator[str]:
     if has_cjk(sentence):
         for match in _QUOTED.finditer(sentence):
             yield match[1]
-        for pattern in (_DOTTED, _SUBJECT, _AGENT, _KIND):
+        for pattern in (_DOTTED, _SUBJECT, _AGENT, _PERSON_BEFORE, _PERSON_BEHIND, _KIND):
             for match in pattern.finditer(sentence):
-                run = match[match.lastindex or 0]
+                run = _DONE_TO_IT.sub("", match[match.lastindex or 0])
                 if not _NO_NAME.match(run):
                     yield run
     yield from _capitalised(sentence)

@@ -11,6 +11,7 @@ from anabranch.conflicts import find
 from anabranch.evidence import as_context, nearest, pack
 from anabranch.fusion import rank_score
 from anabranch.language import has_cjk
+from anabranch.languages import question_notices
 from anabranch.ports import RequestContext
 from anabranch.resume import (
     MAX_NAME_CHARACTERS,
@@ -100,11 +101,18 @@ def finish(facts: RunFacts, conclusion: Conclusion, context: RequestContext) -> 
         failures=_failures(facts),
         conflicts=find(facts.effective_question, evidence),
         nearest=() if answered else nearest(conclusion.passages, conclusion.relevance),
-        left_out=left_out,
+        left_out=(*left_out, *_unread(facts.retrievals)),
         trace=facts.trace,
         elapsed_ms=(time.perf_counter() - context.started) * 1000,
+        notices=question_notices(facts.effective_question, context.parts.embedder.languages),
     )
     return RagRun(outcome, conclusion.passages)
+
+
+def _unread(retrievals: Sequence[Retrieval]) -> tuple[LeftOut, ...]:
+    """What of foreign documents was not read, each once."""
+    legs = (leg for found in retrievals for result in found.results for leg in result.legs)
+    return tuple(dict.fromkeys(item for leg in legs for item in leg.left_out))
 
 
 def _chunk_to_evidence(evidence: Sequence[Evidence], passages: Iterable[Passage]) -> dict[str, str]:
@@ -133,6 +141,7 @@ def _queries(retrievals: Sequence[Retrieval], became: Mapping[str, str]) -> Iter
                     if rank <= QUERY_HITS_SHOWN
                 ),
                 elapsed_ms=result.elapsed_ms,
+                retriever=result.query.retriever,
             )
 
 

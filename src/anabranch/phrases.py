@@ -30,6 +30,8 @@ _NOT_IN_NAMES = frozenset(
     ask asks
     """.split()  # noqa: SIM905
 )
+# Words that a title has inside without a capital: "To Kill a Mockingbird".
+_INSIDE_TITLES = frozenset("of and for in on to from at by the a an de la".split())  # noqa: SIM905
 # Lower-case words that are far likelier meant as words than as initials.
 COMMON_WORDS = (
     ENGLISH_STOP_WORDS
@@ -49,6 +51,8 @@ COMMON_WORDS = (
     bet bit boy cup cut ear egg eye fan fat fit fix fly fun gap gun guy hat hit ill ink
     jam joke land lie lip log mix mud net nor nut odd own pen pet pin pot raw rid row
     sad sit six son tea tie tip tour trip two use wage who why zoo
+    else anyone someone everyone anything something nothing everything whether instead
+    rather either neither maybe perhaps though although
     """.split()  # noqa: SIM905
     )
 )
@@ -114,9 +118,59 @@ def _fits_name(word: str) -> bool:
     )
 
 
+def has_joint(phrase: str) -> bool:
+    return not _JOINTS.isdisjoint(phrase.split())
+
+
 def initials(phrase: str) -> tuple[str, ...]:
     """The initials of a phrase without its joining words, and with them where it has any."""
     parts = phrase.split()
     every = "".join(part[0] for part in parts)
     content = "".join(part[0] for part in parts if part not in _JOINTS)
     return (content,) if every == content else (content, every)
+
+
+_CAPITALISED = re.compile(r"[A-Z][^\W_]*(?:[-'’][^\W_]+)*")
+
+
+def titles(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Runs of three to six capitalised words, folded, with the initials they are known by.
+
+    Names of works, bodies and events: "To Kill a Mockingbird" is asked for as TKAM and TKM. A run
+    that begins with an article is also given without it. Lines without lower-case letters, where
+    every word is a capital, have none.
+    """
+    for line in text.split("\n"):
+        if not any(map(str.islower, line)):
+            continue
+        for run in _capitalised_runs(line):
+            folded = [word.casefold().replace("’", "'") for word in run]
+            for words in (folded, folded[1:] if folded[0] in ("the", "a", "an") else []):
+                if 3 <= len(words) <= 6:
+                    every = "".join(word[0] for word in words)
+                    names = "".join(word[0] for word in words if word not in _INSIDE_TITLES)
+                    found = tuple(key for key in dict.fromkeys((every, names)) if len(key) > 2)
+                    if found:
+                        yield " ".join(words), found
+
+
+def _capitalised_runs(line: str) -> Iterator[list[str]]:
+    run: list[str] = []
+    waiting: list[str] = []
+    end = -1
+    for match in WORD.finditer(line):
+        word = match.group()
+        joined = not run or not line[end : match.start()].strip()
+        end = match.end()
+        if not joined:
+            yield run
+            run, waiting = [], []
+        if _CAPITALISED.fullmatch(word) and (len(word) == 1 or not word.isupper()):
+            run, waiting = [*run, *waiting, word], []
+        elif run and word in _INSIDE_TITLES and not (word == "the" and waiting[-1:] == ["and"]):
+            waiting.append(word)
+        elif run:
+            yield run
+            run, waiting = [], []
+    if run:
+        yield run

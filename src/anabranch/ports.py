@@ -26,6 +26,7 @@ from anabranch.types import (
     EvidenceGrade,
     Hit,
     LegName,
+    LegResult,
     Passage,
     Plan,
     Rewrite,
@@ -122,8 +123,9 @@ class Store(Protocol):
     async def lexicon(self, scope: Scope) -> Lexicon:
         """Vocabulary and short forms of exactly the documents in scope."""
 
-    async def fingerprint(self) -> str:
-        """Changes whenever the content changes; equal content of one store gives equal values."""
+    async def fingerprint(self, scope: Scope) -> str:
+        """Changes whenever what is in scope changes, and with nothing else; equal content of one
+        store gives equal values."""
 
     async def optimize(self) -> None:
         """Bring indexes up to date where that pays; safe at any time."""
@@ -141,6 +143,13 @@ class Embedder(Protocol):
     @property
     def dimensions(self) -> int: ...
 
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """Codes of the languages that it reads (``languages.NAMES``); None: more than can be named.
+
+        Text in another script is searched by its words alone.
+        """
+
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """One unit vector per text, shape (len(texts), dimensions)."""
 
@@ -153,6 +162,34 @@ class Embedder(Protocol):
 class Reranker(Protocol):
     async def rerank(self, question: str, texts: Sequence[str]) -> list[float]:
         """One score per text, higher is better; only their order is used."""
+
+    async def close(self) -> None: ...
+
+
+class Retriever(Protocol):
+    """A foreign retrieval system that joins the fan-out with a leg of its own."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in outcomes; its collection is ``foreign:NAME``."""
+
+    @property
+    def weight(self) -> float | None:
+        """How far it is trusted, above 0 to 1; None: as the settings say."""
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds that one search may take; None: as long as any other leg."""
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """Principals it is asked for, beside the owner; ``*`` is everyone."""
+
+    async def search(self, question: str) -> LegResult:
+        """A ``foreign`` leg: passages best first, with standard scores (``foreign_passages``)."""
+
+    def close(self) -> None:
+        """Stop waiting for what still runs; never blocks."""
 
 
 class Planner(Protocol):
@@ -213,6 +250,7 @@ class Weights:
     dense: float = 0.5
     text: float = 0.5
     variant: float = 0.8
+    foreign: float = 1.0
 
     @property
     def legs(self) -> dict[LegName, float]:
@@ -228,10 +266,12 @@ class Budgets:
     variants: int = 2
     candidates: int = 100
     context_tokens: int = 3_000
+    reranked: int = 30
     rewrites: int = 1
     asks: int = 2
     query_timeout: float = 10.0
     branch_timeout: float = 15.0
+    rerank_timeout: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +295,7 @@ class RequestContext:
     user: str = "owner"
     asked: int = 0
     sink: RunSink = ignore_event
+    retrievers: tuple[Retriever, ...] = ()
 
     def remaining(self, limit: float, *, share: float = 1.0) -> float:
         """Seconds that a step with its own ``limit`` may still take; never negative.

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from anabranch.errors import SourceNotFoundError
-from anabranch.types import AddReport, Clarification, Evidence, Outcome, SourceRecord
+from anabranch.types import FOREIGN, AddReport, Clarification, Evidence, Outcome, SourceRecord
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,6 +94,22 @@ def ingest_progress() -> Iterator[Callable[[IngestProgress], None] | None]:
             )
 
         yield show
+
+
+@contextmanager
+def count_progress(doing: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr that is told how many of how many are done; off a terminal there is none."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+
+    with Progress(
+        doing, BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(),
+        console=console(stderr=True), transient=True,
+    ) as progress:  # fmt: skip
+        task = progress.add_task("", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 # ------------------------------------------------------------------------------------ an outcome
@@ -181,8 +197,10 @@ def _telling(item: Evidence) -> str:
 def _place(item: Evidence) -> str:
     """Its source, and the others that hold the same text."""
     others = sorted({place.source for place in item.provenance} - {item.source})
+    # A foreign source may be called like one of ours.
+    origin = f" [{item.collection}]" if item.collection.startswith(FOREIGN) else ""
     also = f" (also {', '.join(others)})" if others else ""
-    return one_line(item.source + also)
+    return one_line(item.source + origin + also)
 
 
 def _page(page: int | None, *, prefix: str = "") -> str:
@@ -219,6 +237,8 @@ def _lists(outcome: Outcome) -> list[tuple[str, list[str], str]]:
         ("closest, but not evidence", nearest, "dim"),
         ("what failed on the way", failures, "red"),
     ]
+    if outcome.notices:
+        lists.append(("to know", [clean(notice) for notice in outcome.notices], "yellow"))
     return [item for item in lists if item[1]]
 
 
@@ -242,6 +262,8 @@ def print_add_report(report: AddReport) -> None:
         if report.count(status)
     )
     _line(screen, f"{sums or 'no files found'} in {report.elapsed_ms / 1000:.1f} s")
+    for notice in report.notices:
+        _line(screen, clean(notice), style="yellow")
 
 
 def select_sources(records: Sequence[SourceRecord], source: str | None) -> list[SourceRecord]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from anabranch.errors import InputError, QuestionError
 from anabranch.settings import Settings
-from anabranch.types import Effort, Scope, Turn
+from anabranch.types import FOREIGN, Effort, Scope, Turn
 
 if TYPE_CHECKING:
     from anabranch.ports import Budgets
@@ -62,6 +62,11 @@ def checked_collection_name(name: str) -> str:
             f"{name[:50]!r} cannot be the name of a collection: 1 to 200 characters, no control "
             "characters."
         )
+    if name.startswith(FOREIGN):
+        raise InputError(
+            f"{name[:50]!r} cannot be the name of a collection: {FOREIGN!r} is kept for retrievers "
+            "that were given to KnowledgeBase.open."
+        )
     return name
 
 
@@ -98,6 +103,8 @@ def budgets_of(options: AskOptions, settings: Settings) -> Budgets:
         asks=settings.max_asks,
         query_timeout=settings.query_timeout,
         branch_timeout=settings.branch_timeout,
+        reranked=settings.reranker_limit,
+        rerank_timeout=settings.reranker_timeout,
     )
 
 

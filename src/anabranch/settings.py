@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -50,6 +50,45 @@ class Settings(BaseSettings):
     variant_weight: float = Field(
         0.8, ge=0, le=1, description="Most that a variant counts beside the original question's 1."
     )
+    foreign_weight: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="How far a foreign retriever is trusted beside the documents' 1.",
+    )
+    embedder: str | None = Field(
+        None,
+        description="bundled, multilingual, a folder, openai:MODEL or fastembed:NAME; the one "
+        "that the knowledge base was made with when not set.",
+    )
+    models_dir: Path | None = Field(
+        None, description="Where models that are made here are kept; ~/.cache/anabranch/models."
+    )
+    embedder_url: str | None = Field(
+        None, description="Address of the server of openai:MODEL, with or without /embeddings."
+    )
+    embedder_key: SecretStr = Field(SecretStr(""), repr=False, description="Key for embedder_url.")
+    reranker: str | None = Field(
+        None,
+        description="A folder, http:MODEL (http: alone where the server has one) or "
+        "fastembed:NAME; used at thorough effort.",
+    )
+    reranker_url: str | None = Field(
+        None, description="Address of the server of http:MODEL, with or without /rerank."
+    )
+    reranker_key: SecretStr = Field(SecretStr(""), repr=False, description="Key for reranker_url.")
+    reranker_timeout: float = Field(
+        5.0, gt=0, description="Seconds the reranker may take; the fused order stands after that."
+    )
+    reranker_limit: int = Field(
+        30, ge=1, le=500, description="Passages that the reranker sees, the first of the ranking."
+    )
+    remote_timeout: float = Field(
+        30.0, gt=0, description="Seconds one call of a remote embedder may take."
+    )
+    remote_concurrency: int = Field(
+        4, ge=1, le=256, description="Calls to one model server at the same time."
+    )
     max_asks: int = Field(2, ge=0, le=5, description="Times in a row the user may be asked back.")
     max_question_characters: int = Field(
         4_000, ge=1, description="Longest question that is accepted."
@@ -57,6 +96,11 @@ class Settings(BaseSettings):
     max_file_mb: float = Field(200.0, gt=0, description="Largest file that is read, in MB.")
     read_timeout: float = Field(120.0, gt=0, description="Seconds one file may take to read.")
     threads: int = Field(0, ge=0, description="Threads that embed; 0: one for each core.")
+    memory_leaves: int = Field(
+        120_000,
+        ge=0,
+        description="Passages up to which all is searched in memory; beyond, only words are.",
+    )
     pdf_passwords: tuple[str, ...] = Field(
         (), repr=False, description="Passwords to try on encrypted PDF files."
     )
@@ -98,7 +142,10 @@ def load_settings(**overrides: Any) -> Settings:
 
 
 def _shown(item: Any) -> str:
-    return "(hidden)" if item["loc"][:1] == ("pdf_passwords",) else repr(item["input"])
+    # By the word, so that the value under a misspelled name is not shown either.
+    name = str(item["loc"][0]) if item["loc"] else ""
+    hidden = "key" in name.lower() or "password" in name.lower()
+    return "(hidden)" if hidden else repr(item["input"])
 
 
 def setting_origins(**overrides: Any) -> dict[str, str]:

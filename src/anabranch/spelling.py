@@ -8,7 +8,10 @@ before any distance is counted (200,000 words: a few milliseconds).
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +19,31 @@ import numpy.typing as npt
 from anabranch.language import stem
 
 _TWO_EDITS_FROM = 8  # Letters from which two typos are likelier than another word.
+# A word that is this much more frequent than the next one at the same distance is the one meant.
+_CLEARLY_MORE_FREQUENT = 5
+
+# What makes other words of one: of people, things, qualities and peoples. Snowball takes off many
+# of them, but not to the same stem ("analyst", "analysis"; "Honduran", "Honduras").
+_FAMILY_ENDINGS = (
+    "", "s", "a", "as", "an", "ans", "ean", "ian", "ians", "ist", "ists", "istic", "ism", "er", "ers",
+    "or", "ors", "y", "ies", "us", "ic", "ics", "ical", "al", "ion", "ions", "ive", "ing", "ed",
+    "ish", "ese", "sis", "st", "sts", "tic", "tical", "ze", "zed", "se", "sed", "ence", "ency", "ent",
+    "ance", "ancy", "ant", "ity", "ness", "ment", "able", "ability", "e", "graph", "graphed", "gram",
+)  # fmt: skip
+_SHORTEST_FAMILY = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A word of the vocabulary in place of one that it lacks.
+
+    ``sure``: it is the only likely reading. Otherwise the word as written may well be right, or
+    another one meant, so that it must not be replaced.
+    """
+
+    word: str
+    sure: bool
+    accents_only: bool = False
 
 
 def _mask(word: str) -> int:
@@ -47,12 +75,57 @@ class Speller:
         """Whether the vocabulary has the word, or another form of it."""
         return word in self._frequencies or stem(word) in self._stems
 
+    def repair(self, word: str) -> Repair | None:
+        """The best replacement of a folded word that the vocabulary lacks, and how sure it is.
+
+        Two edits are a slip only if the word still sounds the same ("accomodation"): otherwise
+        "qualitative" is made "quantitative" and "restated" made "related" (nine of nine such
+        repairs in real questions were wrong).
+        """
+        ranked = self._ranked(word, farthest=None)
+        if not ranked:
+            return None
+        distance, other_start, negative_frequency, best = ranked[0]
+        if bare(best) == bare(word):
+            return Repair(best, sure=True, accents_only=True)
+        if distance > 1:
+            alike = [item[-1] for item in ranked if _consonants(item[-1]) == _consonants(word)]
+            return Repair(alike[0], sure=True) if alike else None
+        rivals = [
+            rival
+            for rival in ranked[1:]
+            if rival[:2] == (distance, other_start)
+            and stem(rival[-1]) != stem(best)
+            and _CLEARLY_MORE_FREQUENT * rival[2] < negative_frequency
+        ]
+        return Repair(best, sure=not rivals)
+
+    def kin(self, word: str) -> str | None:
+        """A word of the same family that the vocabulary has: "analyst" -> analysis.
+
+        Words that share a beginning and differ in the endings that make nouns, adjectives and
+        people of it; of several the one in most documents.
+        """
+        beginnings = [
+            word[: len(word) - len(ending)]
+            for ending in _FAMILY_ENDINGS
+            if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_FAMILY
+        ]
+        forms = {beginning + ending for beginning in beginnings for ending in _FAMILY_ENDINGS}
+        known = [form for form in forms if form in self._frequencies]
+        return min(known, key=lambda form: (-self._frequencies[form], form)) if known else None
+
     def nearest(self, word: str, *, farthest: int | None = None) -> str | None:
         """The best replacement of a folded word that the vocabulary lacks; None without one.
 
         One edit, two from eight letters on. Of equally near words one with the same first letter
         goes first, then the one in more documents, then the alphabet.
         """
+        ranked = self._ranked(word, farthest=farthest)
+        return ranked[0][-1] if ranked else None
+
+    def _ranked(self, word: str, *, farthest: int | None) -> list[tuple[int, bool, int, str]]:
+        """Replacements, best first: distance, another first letter, minus frequency, word."""
         limit = farthest or (2 if len(word) >= _TWO_EDITS_FROM else 1)
         ranked = []
         for candidate in self._near(word, limit):
@@ -62,7 +135,7 @@ class Speller:
             if distance <= limit and (same_start or (distance == 1 and len(word) >= 6)):
                 key = (distance, not same_start, -self._frequencies[candidate], candidate)
                 ranked.append(key)
-        return min(ranked)[-1] if ranked else None
+        return sorted(ranked)
 
     def _near(self, word: str, limit: int) -> Iterable[str]:
         """Words of a fitting length whose letters differ by no more than ``limit`` edits allow."""
@@ -78,6 +151,24 @@ class Speller:
                 # Two edits with another first letter is a guess, not a repair.
                 if limit == 1 or candidate[0] == word[0] or differing[index] <= 2:
                     yield candidate
+
+
+def bare(word: str) -> str:
+    """``word`` without accents: "gorriarán" -> gorriaran."""
+    decomposed = unicodedata.normalize("NFD", word)
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
+_SAME_SOUND = (("ph", "f"), ("ck", "k"), ("c", "k"), ("q", "k"), ("z", "s"))
+
+
+def _consonants(word: str) -> str:
+    """The first letter and the consonants after it, each once in a row, but for a plural's s."""
+    for written, heard in _SAME_SOUND:
+        word = word.replace(written, heard)
+    # Doubled letters before vowels go: "restated" has two t, which no slip makes of "resisted".
+    once = re.sub(r"(.)\1+", r"\1", word.removesuffix("s"))
+    return once[0] + re.sub("[aeiouyhw]", "", once[1:])
 
 
 def edit_distance(first: str, second: str, limit: int) -> int:

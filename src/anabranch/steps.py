@@ -5,11 +5,12 @@ A part that fails is replaced by the least that lets the request go on, and told
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from anabranch.background import background_of
 from anabranch.fanout import attempt
+from anabranch.foreign_legs import lexicon_beside
 from anabranch.lexicon import Lexicon
 from anabranch.ports import RequestContext
 from anabranch.types import (
@@ -74,6 +75,17 @@ async def vary(
     return ((), (variants,)) if isinstance(variants, Failure) else (variants, ())
 
 
+def shown_variants(
+    variants: Sequence[Variant], context: RequestContext
+) -> dict[str, int | str]:  # fmt: skip
+    """How many other phrasings there are, and why where they are fewer than asked for."""
+    asked = context.budgets.variants
+    shown: dict[str, int | str] = {"variants": len(variants), "variants_asked": asked}
+    if len(variants) < asked:
+        shown["variants_reason"] = "the question and the documents' words suggest no others"
+    return shown
+
+
 def _usable(planned: Plan) -> tuple[SubQuestion, ...]:
     """At most four sub-questions that ask something, each once; none if fewer than two are left."""
     asking = {sub.question.strip(): sub for sub in reversed(planned.sub_questions)}
@@ -100,13 +112,15 @@ async def grade(
     ``within``: the whole question that ``question`` is part of. What it says is never asked.
     """
     repaired = (r.query.text for r in docs.results if r.query.kind == "spelling")
-    question = next(repaired, question)
     passages = docs.passages[: context.budgets.top_k + GRADED_BEYOND]
     lexicon = await context.parts.store.lexicon(context.scope)
+    beside = lexicon_beside(lexicon, passages, question)
+    if beside is lexicon:  # else a foreign passage has the word as it was typed
+        question = next(repaired, question)
     return await context.parts.grader.grade(
         question, passages,
         history=(*context.history, Turn("user", within)) if within else context.history,
-        lexicon=lexicon, background=background_of(docs),
+        lexicon=beside, background=background_of(docs),
     )  # fmt: skip
 
 

@@ -16,6 +16,8 @@ RESUME_SCHEMA: Final = "anabranch.resume/1"
 DEFAULT_COLLECTION = "default"
 # Key of a chunk's metadata: [page, start, end] for each page that it goes over, if several.
 PAGE_SPANS = "page_spans"
+# The collection of what a foreign retriever gave is this and its name; no stored one is called so.
+FOREIGN = "foreign:"
 
 Effort = Literal["minimal", "standard", "thorough"]
 Complexity = Literal["simple", "complex"]
@@ -149,6 +151,7 @@ class AddReport:
 
     files: tuple[FileReport, ...]
     elapsed_ms: float = 0.0
+    notices: tuple[str, ...] = ()
 
     def count(self, status: FileStatus) -> int:
         return sum(file.status == status for file in self.files)
@@ -159,6 +162,7 @@ class AddReport:
             **{status: self.count(status) for status in statuses},
             "chunks": sum(file.chunks for file in self.files),
             "elapsed_ms": round(self.elapsed_ms, 1),
+            "notices": list(self.notices),
             "files": [to_plain(file) for file in self.files],
         }
 
@@ -236,6 +240,7 @@ class Query:
     """One search. ``id`` is unique in the request; ``group`` names the sub-question it serves.
 
     ``legs`` are the ways it is searched; a query without a dense leg is not embedded.
+    ``retriever`` names the foreign retriever that it was put to; None: the store.
     """
 
     id: str
@@ -245,17 +250,20 @@ class Query:
     parent: str | None = None
     group: str | None = None
     legs: tuple[LegName, ...] = ("dense", "text")
+    retriever: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A chunk that one leg of one query found, with that leg's own raw score.
 
-    Raw scores of different legs or queries are never compared.
+    Raw scores of different legs or queries are never compared; those of a foreign leg are standard
+    scores already. ``windows`` are known where the chunk was embedded for the question.
     """
 
     chunk: Chunk
     score: float
+    windows: tuple[WindowScore, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,11 +277,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class LegResult:
-    """What one leg of a query found, or how it failed."""
+    """What one leg of a query found, or how it failed; ``left_out`` is what was not read of it."""
 
     leg: LegName
     hits: tuple[Hit, ...] = ()
     failure: Failure | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,10 +361,12 @@ class Retrieval:
 
     @property
     def failed(self) -> bool:
-        """Every query failed, so that nothing is known about what the documents hold."""
-        return bool(self.results) and all(
-            result.status in ("failed", "timed_out") for result in self.results
-        )
+        """Every query failed, so that nothing is known about what the documents hold.
+
+        One that had nowhere to be searched (the scope is a foreign retriever's) does not count.
+        """
+        asked = [result for result in self.results if result.legs]
+        return bool(asked) and all(result.status in ("failed", "timed_out") for result in asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -498,6 +509,7 @@ class QueryReport:
     hits: int
     results: tuple[QueryHit, ...] = ()
     elapsed_ms: float = 0.0
+    retriever: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -602,6 +614,7 @@ class Outcome:
     trace: tuple[TraceEvent, ...] = ()
     usage: Usage = field(default_factory=Usage)
     elapsed_ms: float = 0.0
+    notices: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as plain JSON values, in the shape of ``anabranch.outcome/1``."""

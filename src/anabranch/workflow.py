@@ -100,7 +100,10 @@ async def classify_complexity(state: RagState, runtime: Runtime[RequestContext])
     trace = runtime.context.trace()
     with trace.step("classify_complexity", state["question"]) as step:
         plan, failures = await steps.plan(state["question"], runtime.context)
-        step.detail.update(complexity=plan.complexity, reason=plan.reason)
+        step.detail.update(
+            complexity=plan.complexity, reason=plan.reason,
+            **steps.shown_variants(plan.variants, runtime.context),
+        )  # fmt: skip
     planned = RagState(
         complexity=plan.complexity, complexity_reason=plan.reason,
         variants=plan.variants, sub_questions=plan.sub_questions,

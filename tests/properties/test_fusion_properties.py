@@ -8,9 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch.fusion import ScoredList, deduplicate, fuse, fuse_legs, fuse_queries
-from anabranch.types import Hit, LegResult, Query, QueryResult
-from fakes import chunk, passage
+from anabranch.foreign_passages import read_passages
+from anabranch.fusion import (
+    ScoredList,
+    deduplicate,
+    fold_copies,
+    fuse,
+    fuse_legs,
+    fuse_queries,
+    with_foreign,
+)
+from anabranch.synthesis import interleave
+from anabranch.types import BranchResult, Hit, LegResult, Query, QueryResult, Retrieval, SubQuestion
+from fakes import FakeDocument, chunk, passage
 
 # Enough to meet every shape of list; a slow machine is no failure.
 FAST = settings(max_examples=25, deadline=None)
@@ -139,3 +149,101 @@ def test_every_text_is_kept_once_with_every_place(placed: list[tuple[str, str]])
     assert [p.chunk.text for p in kept] == list(dict.fromkeys(text for text, _ in placed))
     places = {(p.chunk.text, place.source) for p in kept for place in p.provenance}
     assert places == set(placed)
+
+
+# ------------------------------------------------------------------------------ foreign retrievers
+
+# What a stranger may give for a score, none of which may move anything of ours.
+ODD_SCORES = st.floats() | st.integers(-9, 9) | st.booleans() | st.none() | st.text(max_size=3)
+FOREIGN_LISTS = st.dictionaries(
+    st.sampled_from(["mail", "web", "wiki"]), st.lists(ODD_SCORES, max_size=6), max_size=3
+)
+
+
+def foreign_results(lists: dict[str, list[object]]) -> list[QueryResult]:
+    results = []
+    for name, scores in lists.items():
+        given_documents = [
+            FakeDocument(f"{name} {at}", {"score": score}) for at, score in enumerate(scores)
+        ]
+        leg = read_passages(given_documents, "x", name=name, limit=10)
+        query = Query(f"f-{name}", "x", "foreign", legs=("foreign",), retriever=name)
+        results.append(QueryResult(query, (leg,)))
+    return results
+
+
+def joined(ours: dict[str, float], results: list[QueryResult]) -> dict[str, float]:
+    rankings = {r.query.id: fuse_legs(r, {}, 100) for r in results}
+    return with_foreign(ours, results, rankings)
+
+
+@FAST
+@given(FUSED, FOREIGN_LISTS, st.randoms())
+def test_foreign_lists_lose_nothing_reorder_nothing_and_come_in_any_order(
+    ours: dict[str, float], lists: dict[str, list[object]], order: random.Random
+) -> None:
+    results = foreign_results(lists)
+    combined = joined(ours, results)
+    assert [key for key in combined if key in ours] == sorted(ours, key=lambda k: (-ours[k], k))
+    assert len(combined) == len(ours) + sum(map(len, lists.values()))
+    shuffled = list(results)
+    order.shuffle(shuffled)
+    assert list(joined(ours, shuffled).items()) == list(combined.items())
+
+
+@FAST
+@given(FOREIGN_LISTS)
+def test_whatever_its_scores_a_foreign_list_keeps_its_order(lists: dict[str, list[object]]) -> None:
+    for result in foreign_results(lists):
+        ranking = fuse_legs(result, {}, 100)
+        places = [ranking[hit.chunk.chunk_id] for hit in result.legs[0].hits]
+        assert places == sorted(places, reverse=True)
+
+
+@FAST
+@given(st.integers(1, 20))
+def test_a_foreign_list_of_one_stands_where_the_first_of_many_does(count: int) -> None:
+    [single] = foreign_results({"web": [None]})
+    [many] = foreign_results({"web": [None] * min(count, 10)})
+    assert max(joined({}, [single]).values()) == max(joined({}, [many]).values())
+
+
+@FAST
+@given(
+    st.lists(st.sampled_from(["a b", "b c", "a b c", "a b c d", "x"]), max_size=5),
+    st.lists(st.sampled_from(["a b", "b", "a b c", "x y z", "q"]), max_size=5),
+)
+def test_folding_copies_keeps_all_of_ours_in_order_and_every_place(
+    ours: list[str], theirs: list[str]
+) -> None:
+    own = [passage(chunk=chunk(text, f"{at}.md")) for at, text in enumerate(ours)]
+    foreign = [
+        passage(chunk=chunk(text, f"{at}.html", collection="foreign:web", chunk_id=f"f{at}"))
+        for at, text in enumerate(theirs)
+    ]
+    mixed = [item for pair in zip(own, foreign, strict=False) for item in pair]
+    mixed += own[len(foreign) :] + foreign[len(own) :]
+    kept = fold_copies(mixed)
+    kept_ids = [p.chunk.chunk_id for p in kept]
+    assert set(kept_ids) >= {p.chunk.chunk_id for p in own}
+    assert len(kept_ids) == len(set(kept_ids))
+    assert {place for p in kept for place in p.provenance} == {
+        place for p in mixed for place in p.provenance
+    }
+
+
+# ------------------------------------------------------------------------------------- sub-questions
+
+
+@FAST
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=5), st.integers(5, 20))
+def test_every_branch_has_its_share_of_the_evidence(found: list[int], top_k: int) -> None:
+    branches = []
+    for number, count in enumerate(found):
+        own = tuple(passage(f"text {number} {at}", f"{number}-{at}.md") for at in range(count))
+        sub = SubQuestion(f"s{number}", "x") if number else None
+        branches.append(BranchResult(sub, "answerable", Retrieval(own)))
+    first = [item.chunk.text.split()[1] for item in interleave(branches, top_k=top_k)[:top_k]]
+    quota = top_k // len(found)
+    for number, count in enumerate(found):
+        assert first.count(str(number)) >= min(quota, count)

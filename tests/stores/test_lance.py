@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from anabranch.errors import IndexVersionError, ModelMismatchError, StorageError
 from anabranch.ports import Vectors
 from anabranch.stores import rows
 from anabranch.stores.lance import LanceStore
+from anabranch.stores.mirror import MirroredStore
 from anabranch.types import Scope
 from store_samples import DIMENSIONS, indexed, vectors_of
 from store_writer import version_of
@@ -32,7 +34,8 @@ async def store(tmp_path: Path) -> AsyncIterator[LanceStore]:
 
 
 async def found(store: LanceStore, query: str, scope: Scope = EVERYTHING) -> list[str]:
-    return [hit.chunk.text for hit in await store.search_text(query, limit=100, scope=scope)]
+    hits = await MirroredStore(store).search_text(query, limit=100, scope=scope)
+    return [hit.chunk.text for hit in hits]
 
 
 def start_writer(folder: Path, writer: str, count: int) -> subprocess.Popen[str]:
@@ -50,11 +53,11 @@ def start_writer(folder: Path, writer: str, count: int) -> subprocess.Popen[str]
 async def test_what_was_stored_is_there_when_opened_again(tmp_path: Path) -> None:
     first = await LanceStore.open(tmp_path, dimensions=DIMENSIONS)
     await first.replace([indexed("a.txt", "apple", allowed=("ann",))])
-    fingerprint = await first.fingerprint()
+    fingerprint = await first.fingerprint(EVERYTHING)
     await first.close()
     second = await LanceStore.open(tmp_path, dimensions=DIMENSIONS)
     assert await found(second, "apple") == ["apple"]
-    assert await second.fingerprint() == fingerprint
+    assert await second.fingerprint(EVERYTHING) == fingerprint
     await second.close()
 
 
@@ -62,14 +65,14 @@ async def test_a_write_through_another_handle_is_seen_at_once(
     store: LanceStore, tmp_path: Path
 ) -> None:
     other = await LanceStore.open(tmp_path / "index", dimensions=DIMENSIONS)
-    before = await store.fingerprint(), await store.lexicon(EVERYTHING)
+    before = await store.fingerprint(EVERYTHING), await store.lexicon(EVERYTHING)
     await other.replace([indexed("a.txt", "apple")])
     assert await found(store, "apple") == ["apple"]
-    assert await store.fingerprint() != before[0]
+    assert await store.fingerprint(EVERYTHING) != before[0]
     assert await store.lexicon(EVERYTHING) != before[1]
     await other.remove(["default:a.txt"])
     assert await found(store, "apple") == []
-    assert await store.fingerprint() == before[0]
+    assert await store.fingerprint(EVERYTHING) == before[0]
     await other.close()
 
 
@@ -119,16 +122,29 @@ async def test_a_killed_writer_leaves_the_last_acknowledged_version_whole(tmp_pa
     await store.close()
 
 
-async def test_a_table_whose_maker_died_before_it_had_indexes_is_completed(tmp_path: Path) -> None:
+async def test_a_table_whose_maker_died_before_it_had_a_key_is_completed(tmp_path: Path) -> None:
     import lancedb
 
     connection = await lancedb.connect_async(tmp_path)
-    await connection.create_table("chunks", schema=rows.table_schema(DIMENSIONS))
+    table = await connection.create_table("chunks", schema=rows.table_schema(DIMENSIONS))
     store = await LanceStore.open(tmp_path, dimensions=DIMENSIONS)
     await store.replace([indexed("a.txt", "written in C++", "written in C")])
-    # Without the index the engine would cut words by its own rules, and lose the plus signs.
     assert await found(store, "C++") == ["written in C++"]
+    await table.checkout_latest()
+    assert any(b"primary-key" in key for key in (await table.schema()).field("id").metadata or {})
     await store.close()
+
+
+async def test_the_text_index_of_an_earlier_version_goes_when_it_is_optimized(
+    store: LanceStore,
+) -> None:
+    from lancedb.index import FTS
+
+    await store.replace([indexed("a.txt", "apple")])
+    await store._table.create_index("terms", config=FTS(), name="terms_idx")
+    await store.optimize()
+    assert await store._table.list_indices() == []
+    assert await found(store, "apple") == ["apple"]
 
 
 # ---------------------------------------------------------------------------------------- refusals
@@ -271,9 +287,8 @@ async def test_optimizing_joins_files_and_keeps_versions_that_a_reader_may_hold(
     old_version = await store._table.version()
     await store.optimize()
     assert await store._table.version() > old_version
-    statistics = await store._table.index_stats("terms_idx")
-    assert statistics is not None
-    assert statistics.num_unindexed_rows == 0
+    statistics: Any = await store._table.stats()
+    assert statistics["fragment_stats"]["num_small_fragments"] == 1
     versions = [item["version"] for item in await store._table.list_versions()]
     assert old_version in versions
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.ports import IndexedDocument, Vectors
-from anabranch.stores.rows import rows_of
-from anabranch.stores.snapshot import COLUMNS, Snapshot, empty_snapshot
+from anabranch.stores.rows import rows_of, split_rows
+from anabranch.stores.snapshot import Snapshot, empty_snapshot
 from anabranch.types import Scope
 from store_samples import DIMENSIONS, indexed, vectors_of
 
@@ -35,7 +35,7 @@ def after(
     gone: tuple[str, ...] = (),
     dimensions: int = DIMENSIONS,
 ) -> Snapshot:
-    return snapshot.changed(gone, rows_of(documents, dimensions).select(COLUMNS))
+    return snapshot.changed(gone, *split_rows(rows_of(documents, dimensions)))
 
 
 def answers(snapshot: Snapshot, limit: int) -> list[object]:
@@ -48,7 +48,7 @@ def answers(snapshot: Snapshot, limit: int) -> list[object]:
             snapshot.chunks([f"default:{n}.txt#{m}-0" for n in range(5) for m in (1, 3)], scope),
         )
         for scope in scopes
-    ] + [snapshot.fingerprint]
+    ] + [snapshot.fingerprint(EVERYTHING)]
 
 
 @given(changes=CHANGES, limit=st.integers(1, 6))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from anabranch import language
-from anabranch.lexicon import Lexicon, expansions
+from anabranch.lexicon import Lexicon
 from anabranch.reasoning.passages import (
     GRADED_PASSAGES,
     CutQuestion,
@@ -21,6 +21,7 @@ from anabranch.reasoning.passages import (
     term_set,
     written,
 )
+from anabranch.suggestions import expansions
 from anabranch.types import Background, Passage
 
 # The first passages taken together: further down a ranking holds common words of any kind.

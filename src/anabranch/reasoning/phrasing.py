@@ -18,17 +18,22 @@ from anabranch.language import (
     question_terms,
     stem,
 )
-from anabranch.lexicon import Lexicon, expansions, spelling
+from anabranch.lexicon import Lexicon
+from anabranch.suggestions import expansions, other_ways, spelling
 from anabranch.types import Variant
 
 SPELLING_WEIGHT = 1.0  # It stands for the original, which names a word that nothing has.
 SHORT_FORM_WEIGHT = 0.3
+# The documents lack the word as it is written, so that the question alone finds nothing by it; but
+# it may be right (a name that they do not have), or another word be meant.
+DOUBTFUL_WEIGHT = 0.3
 # A price list never says "cost": this is the same question in the words of a table.
 QUALITY_WEIGHT = 0.8
 # What the documents do not bear out, and what only moves words about, may add what nothing else
-# found, but not reorder: at .3 it cost up to .008 nDCG@10 (docs/decisions/0002-fusion.md).
+# found, but not reorder: at .3 it cost up to .008 nDCG@10, wordings at .05 still .004 of squad2
+# (docs/decisions/0002-fusion.md, 0009-variants.md).
 GUESS_WEIGHT = 0.05
-WORDING_WEIGHT = 0.05
+WORDING_WEIGHT = 0.02
 
 _LATIN_WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")
 _ASKING_WORDS = frozenset(
@@ -36,7 +41,7 @@ _ASKING_WORDS = frozenset(
 )
 _HEAD = re.compile(
     r"^(?:please\s+)?(?:(?:can|could)\s+you\s+)?(?:tell\s+me\s+(?:about\s+)?|explain\s+|describe\s+)?"
-    r"(?P<asking>how\s+(?:many|much|long|often|old|big|far|high)|who|whom|whose|what|when|where|which|why|how)?\s*",
+    r"(?P<asking>(?:how\s+(?:many|much|long|often|old|big|far|high)|who|whom|whose|what|when|where|which|why|how)\b)?\s*",
     re.I,
 )
 _BE_QUESTION = re.compile(
@@ -141,10 +146,17 @@ def _offered(text: str, repaired: str | None, lexicon: Lexicon) -> Iterator[Vari
     if repaired is not None:
         yield Variant(repaired, "spelling", SPELLING_WEIGHT, _repair_reason(text, repaired))
     base = repaired or text
+    if (guessed := spelling(base, lexicon, guess=True)) is not None:
+        yield Variant(guessed, "variant", DOUBTFUL_WEIGHT, _repair_reason(base, guessed))
     for short, long in expansions(base, lexicon):
         if (spelt := _exchanged(base, short, long)) is not None:
             weight = SHORT_FORM_WEIGHT if _borne_out(short, long, lexicon) else GUESS_WEIGHT
             yield Variant(spelt, "variant", weight, f"{short!r} is short for {long!r}")
+    for written, form, lacking in other_ways(base, lexicon):
+        weight = DOUBTFUL_WEIGHT if lacking else GUESS_WEIGHT
+        exchanged = _exchanged(base, written, form)
+        if exchanged is not None:
+            yield Variant(exchanged, "variant", weight, f"{written!r} written as {form!r}")
     if (named := _named_quality(base, lexicon)) is not None:
         yield Variant(named, "variant", QUALITY_WEIGHT, "the documents have a noun for it")
     wordings = _chinese_wordings(base) if cjk_share(base) >= 0.3 else _english_wordings(base)

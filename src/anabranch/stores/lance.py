@@ -1,7 +1,8 @@
-"""The embedded store: one LanceDB table in a folder, shared by any number of processes.
+"""The documents on disk: one LanceDB table in a folder, shared by any number of processes.
 
 Everything of a document is in that one table (``rows.py``), so that a replacement is one commit,
-and each search is one query on one version: a reader sees a document old or new, never both.
+and each read is one query on one version: a reader sees a document old or new, never both. It has
+all of the Store port but the search by words, which counts what is in scope (``mirror.py``).
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from anabranch.errors import StorageError
-from anabranch.language import question_terms
 from anabranch.lexicon import Lexicon, combine
 from anabranch.ports import IndexedDocument, Vectors, Windows
 from anabranch.stores.documents import (
@@ -34,6 +34,7 @@ from anabranch.stores.rows import (
     one_of,
     rows_of,
     scope_predicate,
+    split_rows,
     windows_from_rows,
 )
 from anabranch.stores.table import (
@@ -41,7 +42,7 @@ from anabranch.stores.table import (
     WRITE_ATTEMPTS,
     ConflictError,
     open_table,
-    optimize_text,
+    optimize_files,
     optimize_vectors,
     storage_errors,
     vector_partitions,
@@ -57,12 +58,13 @@ PROBES = 20
 # Rows fetched beyond the limit, so that a tie at the limit is cut by chunk id, not by chance.
 TIE_MARGIN = 16
 CACHED_LEXICONS = 8
+CACHED_FINGERPRINTS = 64
 
 Result = TypeVar("Result")
 
 
 class LanceStore:
-    """The Store port over an embedded LanceDB table."""
+    """An embedded LanceDB table of documents; ``MirroredStore`` makes it a Store."""
 
     def __init__(
         self,
@@ -80,7 +82,7 @@ class LanceStore:
         self._exact_leaves = exact_leaves
         self._write_lock = asyncio.Lock()
         self._lexicon_lock = asyncio.Lock()
-        self._fingerprint: tuple[int, str] | None = None
+        self._fingerprints: tuple[int, dict[Scope, str]] = -1, {}
         self._partitions: tuple[int, int | None] | None = None
         self._lexicons: OrderedDict[tuple[str, Scope], Lexicon] = OrderedDict()
 
@@ -103,7 +105,16 @@ class LanceStore:
         if not by_source:
             return
         rows = await asyncio.to_thread(rows_of, by_source.values(), self._dimensions)
-        replaced = one_of("source_id", by_source)
+        await self._merge(rows, list(by_source))
+
+    async def replace_rows(self, rows: pyarrow.Table) -> None:
+        """Store whole documents as the rows they have in a table, each in place of an earlier one."""
+        if not rows.num_rows:
+            return
+        await self._merge(rows, sorted(set(rows.column("source_id").to_pylist())))
+
+    async def _merge(self, rows: pyarrow.Table, source_ids: Sequence[str]) -> None:
+        replaced = one_of("source_id", source_ids)
 
         async def merge() -> None:
             await (
@@ -150,7 +161,7 @@ class LanceStore:
 
     async def optimize(self) -> None:
         try:
-            await self._write(lambda: optimize_text(self._table), "optimized")
+            await self._write(lambda: optimize_files(self._table), "optimized")
             await self._write(
                 lambda: optimize_vectors(self._table, exact_leaves=self._exact_leaves), "optimized"
             )
@@ -178,24 +189,6 @@ class LanceStore:
                 return _dense_hits(await _rows(query, "_distance", count), len(queries))
 
             return await _cut(fetch, limit)
-
-    async def search_text(self, query: str, *, limit: int, scope: Scope) -> tuple[Hit, ...]:
-        words = " ".join(question_terms(query))
-        if not words or limit <= 0 or admits_nothing(scope):
-            return ()
-        predicate = scope_predicate(scope)
-
-        async def fetch(count: int) -> list[list[Hit]]:
-            search = self._table.query().nearest_to_text(words, columns="terms")
-            if predicate:
-                search = search.where(predicate)
-            rows = await _rows(search, "_score", count)
-            scores = rows.column("_score").to_pylist()
-            pairs = zip(chunks_from_rows(rows), scores, strict=True)
-            return [[Hit(chunk=chunk, score=score) for chunk, score in pairs if score > 0]]
-
-        with storage_errors("searched", self._path):
-            return (await _cut(fetch, limit))[0]
 
     async def _probes(self, predicate: str | None) -> int:
         """Partitions to look into; 0 means to compare with every vector in scope.
@@ -248,7 +241,7 @@ class LanceStore:
     async def lexicon(self, scope: Scope) -> Lexicon:
         # Branches ask for the same one at once: the lock lets the first build it for all.
         async with self._lexicon_lock:
-            key = await self.fingerprint(), scope
+            key = await self.fingerprint(scope), scope
             if key in self._lexicons:
                 self._lexicons.move_to_end(key)
                 return self._lexicons[key]
@@ -256,19 +249,21 @@ class LanceStore:
             stored = sorted(await self._document_column("lexicon", scope))
             lexicon = await asyncio.to_thread(_combined, stored)
             # A write in between would keep words under the fingerprint of a content without them.
-            if key[0] == await self.fingerprint():
+            if key[0] == await self.fingerprint(scope):
                 self._lexicons[key] = lexicon
                 if len(self._lexicons) > CACHED_LEXICONS:
                     self._lexicons.popitem(last=False)
             return lexicon
 
-    async def fingerprint(self) -> str:
+    async def fingerprint(self, scope: Scope) -> str:
         version = await self.version()
-        if self._fingerprint is None or self._fingerprint[0] != version:
+        if self._fingerprints[0] != version or len(self._fingerprints[1]) >= CACHED_FINGERPRINTS:
+            self._fingerprints = version, {}
+        known = self._fingerprints[1]
+        if scope not in known:
             # Of the content, not the version: optimizing changes that too, and says nothing.
-            digest = combined_digest(await self._document_column("digest", Scope()))
-            self._fingerprint = version, digest
-        return self._fingerprint[1]
+            known[scope] = combined_digest(await self._document_column("digest", scope))
+        return known[scope]
 
     # ----------------------------------------------------------------- for a copy of the table
 
@@ -296,6 +291,30 @@ class LanceStore:
         """All rows of all documents, or of those named, as one version of the table has them."""
         condition = None if source_ids is None else one_of("source_id", source_ids)
         return await self._select(columns, condition)
+
+    async def halves(
+        self,
+        leaf_columns: Sequence[str],
+        columns: Sequence[str],
+        *,
+        source_ids: Sequence[str] | None,
+    ) -> tuple[pyarrow.Table, pyarrow.Table]:
+        """The leaves, then the other rows, of all documents or of those named, from one version.
+
+        Rows without a vector take as much memory as those with one, and there are more of them:
+        hence two queries, which are repeated when something was written in between.
+        """
+        named = None if source_ids is None else one_of("source_id", source_ids)
+        # Parents are of use to those who have the texts of the leaves.
+        other_levels = "level < 3" if ITEM in leaf_columns else "level = 0"
+        for _ in range(WRITE_ATTEMPTS):
+            version = await self.version()
+            leaves = await self._select(leaf_columns, conjunction("level = 3", named))
+            others = await self._select(columns, conjunction(other_levels, named))
+            if await self.version() == version:
+                return leaves, others
+        rows = await self._select([*dict.fromkeys((*leaf_columns, *columns))], named)
+        return split_rows(rows)
 
     async def close(self) -> None:
         self._table.close()  # type: ignore[no-untyped-call]

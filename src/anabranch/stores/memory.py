@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from anabranch.lexicon import Lexicon, combine
 from anabranch.ports import IndexedDocument, Vectors, Windows
 from anabranch.stores.documents import checked_documents
-from anabranch.stores.rows import rows_of
-from anabranch.stores.snapshot import COLUMNS, empty_snapshot
+from anabranch.stores.rows import rows_of, split_rows
+from anabranch.stores.snapshot import empty_snapshot
 from anabranch.types import Chunk, Hit, Scope, SourceRecord
 
 
@@ -28,14 +28,14 @@ class MemoryStore:
 
     async def replace(self, documents: Sequence[IndexedDocument]) -> None:
         new = checked_documents(documents, self._dimensions)
-        rows = rows_of(new.values(), self._dimensions).select(COLUMNS)
-        self._snapshot = self._snapshot.changed((), rows)
+        rows = split_rows(rows_of(new.values(), self._dimensions))
+        self._snapshot = self._snapshot.changed((), *rows)
         self._documents.update(new)
 
     async def remove(self, source_ids: Sequence[str]) -> int:
         gone = self._documents.keys() & set(source_ids)
-        nothing = rows_of((), self._dimensions).select(COLUMNS)
-        self._snapshot = self._snapshot.changed(gone, nothing)
+        nothing = split_rows(rows_of((), self._dimensions))
+        self._snapshot = self._snapshot.changed(gone, *nothing)
         for source_id in gone:
             del self._documents[source_id]
         return len(gone)
@@ -66,15 +66,15 @@ class MemoryStore:
         return self._snapshot.windows(chunk_ids, scope)
 
     async def lexicon(self, scope: Scope) -> Lexicon:
-        key = self._snapshot.fingerprint, scope
+        key = self._snapshot.fingerprint(scope), scope
         if key not in self._lexicons:
             visible = self._snapshot.admitted(scope)
             lexicons = (self._documents[name].lexicon for name in sorted(visible))
             self._lexicons = {key: combine(lexicons)}
         return self._lexicons[key]
 
-    async def fingerprint(self) -> str:
-        return self._snapshot.fingerprint
+    async def fingerprint(self, scope: Scope) -> str:
+        return self._snapshot.fingerprint(scope)
 
     async def optimize(self) -> None:
         """Nothing to do: every write brings everything up to date."""

@@ -1,8 +1,8 @@
 """An inverted index in flat arrays: which leaves have which terms, and BM25 over them; pure.
 
-Terms come as ``language.terms`` cut them. Counts are stored, and
-scores made of them when asked, so that an index with some leaves taken out and others put in gives
-the same scores, to the last bit, as one that was built from those leaves alone.
+Terms come as ``language.terms`` cut them. Counts are stored, and scores made of them when asked,
+from what the asker's scope admits and nothing else: an index with some leaves taken out, put in or
+out of scope gives the same scores, to the last bit, as one that was built from the rest alone.
 """
 
 from __future__ import annotations
@@ -25,12 +25,43 @@ Flags = npt.NDArray[np.bool_]
 Scores = npt.NDArray[np.float64]
 
 
+# Lists shorter than this are scored whole without asking whether the best are known already.
+SHORT_LIST = 512
+# Sums of the same numbers in another order differ by less than this share.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The rows that one scope admits, as BM25 counts them: nothing of any other row enters a score.
+
+    ``rows`` flags them (None: all), ``count`` is how many there are and ``mean_length`` is theirs.
+    """
+
+    rows: Flags | None
+    count: int
+    mean_length: float
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """One term's rows in scope, ascending, and what the term is worth in a row at most."""
+
+    rows: Rows
+    counts: Rows
+    idf: float
+
+    @property
+    def most(self) -> float:
+        return self.idf * (BM25_K1 + 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Postings:
     """The postings of term number t are ``rows[starts[t]:starts[t + 1]]``, ascending.
 
-    ``counts`` says how often the term stands in each row. ``lengths`` and what BM25 makes of them,
-    ``length_factors``, have a value for each row, also for those without terms.
+    ``counts`` says how often the term stands in each row. ``lengths`` has a value for each row,
+    also for those without terms.
     """
 
     vocabulary: Mapping[str, int]
@@ -38,22 +69,84 @@ class Postings:
     rows: Rows
     counts: Rows
     lengths: Scores
-    length_factors: Scores
 
-    def scores(self, terms: Sequence[str]) -> Scores:
-        """BM25 of every row; zero where it has none of the terms.
+    def admitted(self, rows: Flags | None) -> Admitted:
+        """What ``best`` needs to know of a scope; worth keeping, as it looks at every row."""
+        lengths = self.lengths if rows is None else self.lengths[rows]
+        # Whole numbers: their sum is exact, whatever the order of the rows.
+        total = float(lengths.sum())
+        return Admitted(rows, len(lengths), total / len(lengths) if total else 1.0)
 
-        Robertson and Zaragoza (2009), "The Probabilistic Relevance Framework", with the idf that
-        cannot go below zero, so that a word of most documents still counts a little.
+    def best(self, terms: Sequence[str], limit: int, admitted: Admitted) -> tuple[Rows, Scores]:
+        """The ``limit`` rows in scope with the highest BM25, and all that tie with the last of them.
+
+        Rows ascend; a row without any of the terms is never among them. Robertson and Zaragoza
+        (2009), "The Probabilistic Relevance Framework", with the idf that cannot go below zero, so
+        that a word of most documents still counts a little.
+
+        Terms are added from the rarest on, until those left cannot lift a row that has none of the
+        ones before into the best (Turtle and Flood 1995, "max score"). What is left is scored in
+        the order of the question, so that the bits are those of a plain sum over all rows.
         """
-        row_count = len(self.lengths)
-        scores = np.zeros(row_count)
-        for number in (self.vocabulary[term] for term in terms if term in self.vocabulary):
-            start, end = self.starts[number], self.starts[number + 1]
-            rows, counts = self.rows[start:end], self.counts[start:end]
-            idf = np.log(1 + (row_count - len(rows) + 0.5) / (len(rows) + 0.5))
-            scores[rows] += idf * (counts * (BM25_K1 + 1) / (counts + self.length_factors[rows]))
-        return scores
+        lists = [found for term in terms if (found := self._list(term, admitted)) is not None]
+        if not lists:
+            return np.zeros(0, dtype=np.int32), np.zeros(0)
+        rows = self._candidates(sorted(lists, key=_rarest_first), limit, admitted)
+        scores = np.zeros(len(rows))
+        for found in lists:
+            self._add(scores, rows, found, admitted)
+        lowest = _lowest_kept(scores, limit)
+        return rows[scores >= lowest], scores[scores >= lowest]
+
+    def _list(self, term: str, admitted: Admitted) -> _List | None:
+        number = self.vocabulary.get(term)
+        if number is None:
+            return None
+        start, end = self.starts[number], self.starts[number + 1]
+        rows, counts = self.rows[start:end], self.counts[start:end]
+        if admitted.rows is not None:
+            seen = admitted.rows[rows]
+            rows, counts = rows[seen], counts[seen]
+        if not len(rows):
+            return None
+        idf = float(np.log(1 + (admitted.count - len(rows) + 0.5) / (len(rows) + 0.5)))
+        return _List(rows, counts, idf)
+
+    def _candidates(self, lists: Sequence[_List], limit: int, admitted: Admitted) -> Rows:
+        """Rows that hold all of the best: few more than ``limit``."""
+        scores = np.zeros(len(self.lengths))
+        left = sum(found.most for found in lists)
+        kth, waiting = 0.0, list(lists)
+        while waiting:
+            if len(waiting[0].rows) > max(SHORT_LIST, 2 * limit):
+                kth = _lowest_kept(scores[scores > 0], limit, fewer=0.0)
+                if kth > left * (1 + ROUNDING):
+                    break
+            found = waiting.pop(0)
+            scores[found.rows] += self._worth(found.rows, found.counts, found.idf, admitted)
+            left -= found.most
+        rows = np.flatnonzero(scores > 0).astype(np.int32)
+        kept = scores[rows]
+        for found in waiting:
+            rows, kept = _at_least(rows, kept, kth - left)
+            self._add(kept, rows, found, admitted)
+            left -= found.most
+            kth = _lowest_kept(kept, limit, fewer=0.0)
+        return _at_least(rows, kept, _lowest_kept(kept, limit, fewer=0.0))[0]
+
+    def _add(self, scores: Scores, rows: Rows, found: _List, admitted: Admitted) -> None:
+        """Add what a term is worth in each of ``rows``, which ascend, to ``scores``."""
+        places = np.searchsorted(found.rows, rows)
+        places[places == len(found.rows)] = 0
+        there = np.flatnonzero(found.rows[places] == rows)
+        counts = found.counts[places[there]]
+        scores[there] += self._worth(rows[there], counts, found.idf, admitted)
+
+    def _worth(self, rows: Rows, counts: Rows, idf: float, admitted: Admitted) -> Scores:
+        """BM25 of one term in each row: its length dampens the count, less than the mean less."""
+        dampening = BM25_K1 * (1 - BM25_B + BM25_B * self.lengths[rows] / admitted.mean_length)
+        worth: Scores = idf * (counts * (BM25_K1 + 1) / (counts + dampening))
+        return worth
 
     def merged(self, kept: Flags, added: pyarrow.Array) -> Postings:
         """The postings of the rows that are ``kept``, in order, and of ``added`` after them.
@@ -80,20 +173,29 @@ class Postings:
             rows=np.insert(rows, places, new.rows),
             counts=np.insert(counts, places, new.counts),
             lengths=lengths,
-            length_factors=_length_factors(lengths),
         )
 
 
 def no_postings() -> Postings:
     """The index of no rows at all."""
     empty = np.zeros(0, dtype=np.int32)
-    return Postings({}, np.zeros(1, dtype=np.int64), empty, empty, np.zeros(0), np.zeros(0))
+    return Postings({}, np.zeros(1, dtype=np.int64), empty, empty, np.zeros(0))
 
 
-def _length_factors(lengths: Scores) -> Scores:
-    """How much a row's length dampens its counts: less than the mean length, less than K1."""
-    mean_length = lengths.mean() if lengths.any() else 1.0
-    return BM25_K1 * (1 - BM25_B + BM25_B * lengths / mean_length)
+def _rarest_first(found: _List) -> float:
+    return -found.idf
+
+
+def _lowest_kept(scores: Scores, limit: int, *, fewer: float = -np.inf) -> float:
+    """The ``limit``-th highest score; ``fewer`` where there are not more than that."""
+    if len(scores) <= limit:
+        return fewer
+    return float(np.partition(scores, len(scores) - limit)[len(scores) - limit])
+
+
+def _at_least(rows: Rows, scores: Scores, lowest: float) -> tuple[Rows, Scores]:
+    kept = scores >= lowest - ROUNDING * abs(lowest) - ROUNDING
+    return rows[kept], scores[kept]
 
 
 @dataclass(frozen=True, slots=True)

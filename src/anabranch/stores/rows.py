@@ -81,7 +81,7 @@ def rows_of(documents: Iterable[IndexedDocument], dimensions: int) -> pyarrow.Ta
         for chunk in owned_chunks(document):
             row = _chunk_row(chunk)
             if chunk.level == 3:
-                row["windows"] = _packed(next(windows, None))
+                row["windows"] = packed(next(windows, None))
             rows.append(row)
         vectors.append(document.vectors)
     schema = table_schema(dimensions)
@@ -92,6 +92,12 @@ def rows_of(documents: Iterable[IndexedDocument], dimensions: int) -> pyarrow.Ta
         for field in schema
     ]
     return pyarrow.Table.from_arrays(columns, schema=schema)
+
+
+def split_rows(rows: pyarrow.Table) -> tuple[pyarrow.Table, pyarrow.Table]:
+    """The leaves, and all other rows, of rows with ``level``."""
+    is_leaf = rows.column("level").to_numpy() == 3
+    return rows.filter(is_leaf), rows.filter(~is_leaf)
 
 
 def _document_row(document: IndexedDocument) -> dict[str, Any]:
@@ -122,7 +128,8 @@ def _chunk_row(chunk: Chunk) -> dict[str, Any]:
     }
 
 
-def _packed(windows: Windows | None) -> bytes | None:
+def packed(windows: Windows | None) -> bytes | None:
+    """Windows as one value of their column."""
     return None if windows is None or not len(windows) else windows.tobytes()
 
 

@@ -1,20 +1,23 @@
 """All documents of a store at one moment, in memory, searched without further reading.
 
 A snapshot never changes: a write makes a new one from it, and whoever reads the old one keeps
-reading the old one. What it gives depends on the documents alone, not on the way that led to
-them, nor on the other queries of a call:
+reading the old one. What it gives depends on the documents in scope alone, not on the way that led
+to them, nor on other documents or the other queries of a call:
 
-- a cosine is a dot product for each leaf by itself. A product of matrices rounds differently for one
-  query than for four; and the threads it starts cost more than it saves (measured for 1,000 leaves
-  and four queries on two busy cores: 10 ms against .2);
-- BM25 counts what is there (``postings.py``);
+- a cosine is a dot product for each leaf by itself. One product of matrices, which rounds
+  differently for one query than for four, only says which leaves need it;
+- BM25 counts what the scope admits (``postings.py``);
 - ties are cut by chunk id.
+
+Beyond some size a snapshot has the words alone (``WORDS``): it ranks leaves by BM25, and their
+texts and vectors stay in the store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,50 +25,60 @@ import numpy.typing as npt
 
 from anabranch.language import question_terms
 from anabranch.ports import Vectors, Windows
+from anabranch.stores.columns import (
+    ChunkColumns,
+    no_chunks,
+    places_by_id,
+    vector_matrix,
+)
 from anabranch.stores.documents import (
-    admits,
+    admission,
     admits_nothing,
     check_query_vectors,
-    chunk_from_json,
     combined_digest,
+    parsed_chunk,
     record_from_json,
     source_order,
 )
-from anabranch.stores.postings import Flags, Postings, Scores, no_postings
+from anabranch.stores.postings import Admitted, Flags, Postings, Rows, no_postings
 from anabranch.stores.rows import ITEM
 from anabranch.types import Chunk, Hit, Scope, SourceRecord
 
 if TYPE_CHECKING:
     import pyarrow
 
-# What a snapshot is made of. The extracted texts, the largest column, stay in the store.
-COLUMNS = ("source_id", "level", "chunk_id", ITEM, "terms", "vector", "windows", "digest")
+Scores = npt.NDArray[np.float64]
 
+# What a snapshot is made of: columns of leaves, and of documents and parents. The extracted texts,
+# the largest column, stay in the store.
+WORDS = ("source_id", "chunk_id", "terms")
+EVERYTHING = (*WORDS, ITEM, "vector", "windows")
+OF_OTHERS = ("source_id", "level", "chunk_id", ITEM, "digest")
+
+# A view has a byte for each leaf, a parsed chunk about 2 KB.
 CACHED_SCOPES = 64
+CACHED_CHUNKS = 32_768
+# Rows and queries of one product: the linear algebra library then starts no threads (measured on
+# busy cores for 1,000 leaves: 8 ms with them, .1 without), and eight queries read the vectors once.
+BLOCK, QUERIES_AT_ONCE = 64, 8
+# Two ways of summing n products of 32-bit floats differ by less than n roundings each.
+ROUNDING = 2 * float(np.finfo(np.float32).eps)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: they leave no place for what is parsed later
 class StoredDocument:
-    """One document as its rows have it; ``parents`` are chunks of levels 1 and 2 by id, as JSON.
+    """One document; ``state``, its digest and record as JSON, is equal where it has not changed."""
 
-    ``state`` is equal where nothing of the document has changed.
-    """
-
-    record: SourceRecord
     state: tuple[str, str]
-    parents: Mapping[str, str]
 
     @property
     def digest(self) -> str:
         return self.state[0]
 
-
-@dataclass(frozen=True, slots=True)
-class _Leaf:
-    chunk_id: str
-    source_id: str
-    item: str
-    windows: bytes | None
+    @cached_property
+    def record(self) -> SourceRecord:
+        """Parsed when first asked for: that of all documents is a third of making a copy."""
+        return record_from_json(self.state[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +87,8 @@ class _View:
 
     sources: frozenset[str]
     leaves: Flags | None
+    admitted: Admitted
+    fingerprint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +96,17 @@ class Snapshot:
     """Documents by source id, and their leaves in rows of equal number everywhere."""
 
     documents: Mapping[str, StoredDocument]
-    leaves: tuple[_Leaf, ...]
+    names: tuple[str, ...]
+    leaves: ChunkColumns
+    parents: ChunkColumns
     vectors: Vectors
     postings: Postings
-    # Where a chunk of any level is: the row of a leaf, or the source that a parent belongs to.
-    places: Mapping[str, int | str]
-    fingerprint: str
+    # Where a chunk is by its id: n is row n of the leaves, ~n is row n of the parents.
+    places: Mapping[str, int]
+    # The longest vector bounds what rounding can do; they are of unit length but for tests.
+    longest: float = 0.0
     _views: dict[Scope, _View] = field(default_factory=dict, compare=False)
+    _chunks: dict[int, Chunk] = field(default_factory=dict, compare=False)
 
     # ----------------------------------------------------------------------------- searching
 
@@ -96,64 +115,92 @@ class Snapshot:
         visible = self._view(scope).leaves
         if limit <= 0 or not len(self.leaves) or (visible is not None and not visible.any()):
             return [()] * len(vectors)
-        rows, scored = np.arange(len(self.leaves)), self.vectors
+        rows, scored = None, self.vectors
         if visible is not None and 2 * np.count_nonzero(visible) < len(visible):
             # To gather a few rows is cheaper than to compare with all of them.
             rows, visible = np.flatnonzero(visible), None
             scored = self.vectors[rows]
+        queries = np.ascontiguousarray(vectors, dtype=np.float32)
         found = []
-        for query in np.ascontiguousarray(vectors, dtype=np.float32):
-            scores = np.vecdot(scored, query).astype(np.float64)
+        for query, rough in zip(queries, _products(scored, queries), strict=True):
             if visible is not None:
-                scores[~visible] = -np.inf
+                rough[~visible] = -np.inf
+            longest = self.longest * float(np.linalg.norm(query))
+            near = _highest(rough, limit, margin=ROUNDING * len(query) * longest)
+            scores = np.vecdot(scored[near], query).astype(np.float64)
             best = _highest(scores, limit)
-            found.append(self._hits(rows[best], scores[best], limit))
+            kept = near[best]
+            found.append(self._hits(kept if rows is None else rows[kept], scores[best], limit))
         return found
 
     def search_text(self, query: str, limit: int, scope: Scope) -> tuple[Hit, ...]:
-        if limit <= 0:
-            return ()
-        scores = self.postings.scores(question_terms(query))
-        visible = self._view(scope).leaves
-        matching = np.flatnonzero(scores if visible is None else scores * visible)
-        rows = matching[_highest(scores[matching], limit)]
-        return self._hits(rows, scores[rows], limit)
+        return self._hits(*self._best_by_words(query, limit, scope), limit)
 
-    def _hits(self, rows: npt.NDArray[np.intp], scores: Scores, limit: int) -> tuple[Hit, ...]:
-        leaves = [self.leaves[row] for row in rows.tolist()]
-        names = (leaf.chunk_id for leaf in leaves)
-        ranked = sorted(zip((-scores).tolist(), names, range(len(leaves)), strict=True))
-        return tuple(
-            Hit(chunk_from_json(leaves[place].item), -score) for score, _, place in ranked[:limit]
+    def rank_text(self, query: str, limit: int, scope: Scope) -> list[tuple[str, float]]:
+        """What ``search_text`` would find, as chunk ids with their scores, best first."""
+        rows, scores = self._best_by_words(query, limit, scope)
+        return [(name, score) for name, score, _ in self._ranked(rows, scores, limit)]
+
+    def _best_by_words(self, query: str, limit: int, scope: Scope) -> tuple[Rows, Scores]:
+        if limit <= 0:
+            return np.zeros(0, dtype=np.int32), np.zeros(0)
+        return self.postings.best(question_terms(query), limit, self._view(scope).admitted)
+
+    def _hits(self, rows: npt.NDArray[np.integer], scores: Scores, limit: int) -> tuple[Hit, ...]:
+        known, ranked = self._chunks, self._ranked(rows, scores, limit)
+        return tuple([Hit(known.get(row) or self._chunk(row), s) for _, s, row in ranked])
+
+    def _ranked(
+        self, rows: npt.NDArray[np.integer], scores: Scores, limit: int
+    ) -> list[tuple[str, float, int]]:
+        """Chunk id, score and row of the best, ties by chunk id."""
+        names, places = self.leaves.chunk_ids, rows.tolist()
+        ranked = sorted(
+            zip((-scores).tolist(), [names[row] for row in places], places, strict=True)
         )
+        return [(name, -score, row) for score, name, row in ranked[:limit]]
+
+    def _chunk(self, row: int) -> Chunk:
+        chunk = self._chunks.get(row)
+        if chunk is None:
+            if len(self._chunks) >= CACHED_CHUNKS:
+                self._chunks.clear()
+            items = self.leaves.items if row >= 0 else self.parents.items
+            chunk = self._chunks[row] = parsed_chunk(items[row if row >= 0 else ~row].as_py())
+        return chunk
 
     # ---------------------------------------------------------------------------- looking up
 
+    @property
+    def words_only(self) -> bool:
+        """Whether there are only words: no vectors, texts and windows of the leaves."""
+        return len(self.leaves.items) < len(self.leaves)
+
     def chunks(self, chunk_ids: Sequence[str], scope: Scope) -> dict[str, Chunk]:
         visible = self._view(scope).sources
-        found: dict[str, Chunk] = {}
-        for chunk_id in chunk_ids:
-            place = self.places.get(chunk_id)
-            if isinstance(place, int):
-                leaf = self.leaves[place]
-                if leaf.source_id in visible:
-                    found[chunk_id] = chunk_from_json(leaf.item)
-            elif place in visible:
-                found[chunk_id] = chunk_from_json(self.documents[place].parents[chunk_id])
-        return found
+        places = ((chunk_id, self.places.get(chunk_id)) for chunk_id in chunk_ids)
+        return {
+            chunk_id: self._chunk(place)
+            for chunk_id, place in places
+            if place is not None and self._source_of(place) in visible
+        }
 
     def windows(self, chunk_ids: Sequence[str], scope: Scope) -> dict[str, Windows]:
         visible, dimensions = self._view(scope).sources, self.vectors.shape[1]
         found: dict[str, Windows] = {}
         for chunk_id in chunk_ids:
             place = self.places.get(chunk_id)
-            leaf = self.leaves[place] if isinstance(place, int) else None
-            if leaf is None or leaf.source_id not in visible or not leaf.windows:
+            if place is None or place < 0 or self._source_of(place) not in visible:
                 continue
-            if len(leaf.windows) % dimensions == 0:
-                packed = np.frombuffer(leaf.windows, dtype=np.int8)
-                found[chunk_id] = packed.reshape(-1, dimensions)
+            packed = self.leaves.windows[place].as_py()
+            if packed and len(packed) % dimensions == 0:
+                found[chunk_id] = np.frombuffer(packed, dtype=np.int8).reshape(-1, dimensions)
         return found
+
+    def _source_of(self, place: int) -> str:
+        chunks = self.leaves if place >= 0 else self.parents
+        number = int(chunks.documents[place if place >= 0 else ~place])
+        return self.names[number]
 
     def sources(self, scope: Scope) -> list[SourceRecord]:
         visible = self._view(scope).sources
@@ -161,6 +208,10 @@ class Snapshot:
 
     def collections(self, scope: Scope) -> list[str]:
         return sorted({record.collection for record in self.sources(scope)})
+
+    def fingerprint(self, scope: Scope) -> str:
+        """Another one when anything in scope is."""
+        return self._view(scope).fingerprint
 
     def admitted(self, scope: Scope) -> frozenset[str]:
         """The ids of the sources in scope."""
@@ -175,46 +226,56 @@ class Snapshot:
         return view
 
     def _viewed(self, scope: Scope) -> _View:
-        if admits_nothing(scope):
-            return _View(frozenset(), np.zeros(len(self.leaves), dtype=bool))
-        visible = frozenset(
-            name for name, stored in self.documents.items() if admits(scope, stored.record)
-        )
-        if len(visible) == len(self.documents):
-            return _View(visible, None)
-        return _View(visible, self._of(visible))
+        visible = frozenset(self.documents if scope == Scope() else ())
+        if not visible and not admits_nothing(scope):
+            admits = admission(scope)
+            visible = frozenset(
+                name for name, stored in self.documents.items() if admits(stored.record)
+            )
+        leaves = None
+        if len(visible) < len(self.documents):
+            leaves = self._flags(visible)[self.leaves.documents]
+        digests = [self.documents[name].digest for name in visible]
+        return _View(visible, leaves, self.postings.admitted(leaves), combined_digest(digests))
 
-    def _of(self, sources: Collection[str]) -> Flags:
-        """Which leaves belong to one of the sources."""
-        return np.array([leaf.source_id in sources for leaf in self.leaves], dtype=bool)
+    def _flags(self, sources: Collection[str]) -> Flags:
+        """Which of ``names`` are among the sources."""
+        return np.fromiter((name in sources for name in self.names), dtype=bool)
 
     # ------------------------------------------------------------------------------ changing
 
-    def changed(self, gone: Collection[str], rows: pyarrow.Table) -> Snapshot:
-        """The snapshot without the sources ``gone``, and with all documents of ``rows``.
+    def changed(
+        self, gone: Collection[str], leaf_rows: pyarrow.Table, other_rows: pyarrow.Table
+    ) -> Snapshot:
+        """The snapshot without the sources ``gone``, and with all documents of the rows.
 
-        ``rows`` has ``COLUMNS``, and whole documents: each replaces an earlier one of its source.
+        ``leaf_rows`` have the columns ``EVERYTHING`` (or ``WORDS``, like all before), the others
+        ``OF_OTHERS``. They are whole documents: each replaces an earlier one of its source.
         """
-        added = _documents(rows)
+        levels = other_rows.column("level").to_numpy()
+        added = _documents(other_rows.filter(levels == 0))
         left = {name: stored for name, stored in self.documents.items() if name not in gone}
-        kept = self._of(left.keys() - added.keys())
-        leaf_rows = _of_level(rows, "equal")
-        leaves = (
-            *(leaf for leaf, stays in zip(self.leaves, kept.tolist(), strict=True) if stays),
-            *_leaves(leaf_rows),
-        )
+        stay = self._flags(left.keys() - added.keys())
         documents = {**left, **added}
-        places: dict[str, int | str] = {
-            chunk_id: name for name, stored in documents.items() for chunk_id in stored.parents
-        }
-        places.update((leaf.chunk_id, row) for row, leaf in enumerate(leaves))
+        # Only documents that are gone have no number here, and none of their chunks stay.
+        numbers = {name: number for number, name in enumerate(documents)}
+        moved = np.fromiter((numbers.get(name, -1) for name in self.names), dtype=np.int32)
+        leaves = self.leaves.joined(stay, leaf_rows, numbers, moved)
+        kept, vectors, parents = stay[self.leaves.documents], self.vectors, self.parents
+        if "vector" in leaf_rows.column_names:
+            parent_rows = other_rows.filter(levels > 0)
+            parents = self.parents.joined(stay, parent_rows, numbers, moved)
+            new = vector_matrix(leaf_rows, self.vectors.shape[1])
+            vectors = np.concatenate((vectors[kept], new)) if kept.any() else new
         return Snapshot(
             documents=documents,
+            names=tuple(documents),
             leaves=leaves,
-            vectors=np.concatenate((self.vectors[kept], _matrix(leaf_rows, self.vectors.shape[1]))),
+            parents=parents,
+            vectors=vectors,
             postings=self.postings.merged(kept, leaf_rows.column("terms").combine_chunks()),
-            places=places,
-            fingerprint=combined_digest([stored.digest for stored in documents.values()]),
+            places={} if "vector" not in leaf_rows.column_names else places_by_id(leaves, parents),
+            longest=_longest(vectors),
         )
 
 
@@ -222,60 +283,46 @@ def empty_snapshot(dimensions: int) -> Snapshot:
     """The snapshot of a store without documents."""
     return Snapshot(
         documents={},
-        leaves=(),
+        names=(),
+        leaves=no_chunks(),
+        parents=no_chunks(),
         vectors=np.zeros((0, dimensions), dtype=np.float32),
         postings=no_postings(),
         places={},
-        fingerprint=combined_digest(()),
     )
 
 
-def _highest(scores: Scores, limit: int) -> npt.NDArray[np.intp]:
-    """Places of the ``limit`` highest scores, with all that tie with the last of them.
+def _products(scored: Vectors, queries: Vectors) -> Iterator[Vectors]:
+    """The dot products of each query with every row, but for rounding."""
+    blocks, rest = divmod(len(scored), BLOCK)
+    whole = len(scored) - rest
+    stacked = scored[:whole].reshape(blocks, BLOCK, scored.shape[1])
+    for start in range(0, len(queries), QUERIES_AT_ONCE):
+        some = np.ascontiguousarray(queries[start : start + QUERIES_AT_ONCE].T)
+        products = np.matmul(stacked, some).reshape(whole, some.shape[1])
+        yield from np.concatenate((products.T, (scored[whole:] @ some).T), axis=1)
+
+
+def _highest(scores: npt.NDArray[np.floating], limit: int, *, margin: float = 0.0) -> Rows:
+    """Places of the ``limit`` highest scores, with all that come within ``margin`` of the last.
 
     Scores of minus infinity are out of scope, and never among them.
     """
     lowest = -np.inf
     if len(scores) > limit:
-        lowest = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-    return np.flatnonzero((scores >= lowest) & (scores > -np.inf))
+        lowest = float(np.partition(scores, len(scores) - limit)[len(scores) - limit]) - margin
+    return np.flatnonzero((scores >= lowest) & (scores > -np.inf)).astype(np.int32)
+
+
+def _longest(vectors: Vectors) -> float:
+    return float(np.sqrt(np.vecdot(vectors, vectors).max())) if len(vectors) else 0.0
 
 
 # --------------------------------------------------------------------------- from rows of a table
 
 
-def _of_level(rows: pyarrow.Table, comparison: str) -> pyarrow.Table:
-    """The rows that are leaves (``equal``), or those that are not (``not_equal``)."""
-    import pyarrow.compute as compute
-
-    return rows.filter(compute.call_function(comparison, [rows.column("level"), 3]))
-
-
 def _documents(rows: pyarrow.Table) -> dict[str, StoredDocument]:
-    columns = _of_level(rows, "not_equal").select(
-        ["source_id", "level", "chunk_id", ITEM, "digest"]
-    )
-    states: dict[str, tuple[str, str]] = {}
-    parents: dict[str, dict[str, str]] = {}
-    for source_id, level, chunk_id, item, digest in zip(
-        *(column.to_pylist() for column in columns.columns), strict=True
-    ):
-        if level == 0:
-            states[source_id] = digest, item
-        else:
-            parents.setdefault(source_id, {})[chunk_id] = item
+    columns = (rows.column(name).to_pylist() for name in ("source_id", "digest", ITEM))
     return {
-        name: StoredDocument(record_from_json(state[1]), state, parents.get(name, {}))
-        for name, state in states.items()
+        name: StoredDocument((digest, item)) for name, digest, item in zip(*columns, strict=True)
     }
-
-
-def _leaves(leaf_rows: pyarrow.Table) -> Iterable[_Leaf]:
-    columns = leaf_rows.select(["chunk_id", "source_id", ITEM, "windows"]).columns
-    return map(_Leaf, *(column.to_pylist() for column in columns))
-
-
-def _matrix(leaf_rows: pyarrow.Table, dimensions: int) -> Vectors:
-    vectors = leaf_rows.column("vector").combine_chunks()
-    flat: Vectors = vectors.flatten().to_numpy(zero_copy_only=False)
-    return flat.reshape(-1, dimensions)

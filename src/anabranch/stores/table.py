@@ -23,19 +23,21 @@ WRITE_ATTEMPTS = 8
 EXACT_LEAVES = 20_000
 # 300 partitions at 100,000 leaves, as measured; 20 of them looked into.
 PARTITION_ROWS = 333
-# Text search has to scan rows that no index holds yet (measured: 15 ms more for each 1,000).
-UNINDEXED_ROWS = 200
+# Rows that the vector index does not hold yet are compared one by one.
+UNINDEXED_ROWS = 2_000
 SMALL_FRAGMENTS = 20
 # A reader that is in the middle of a version must be able to finish.
 KEEP_VERSIONS = timedelta(hours=1)
 _VECTOR_INDEX = "vector_ivf_"
+# Tables of earlier versions have an index of the terms, which nothing reads any more.
+_TEXT_INDEX = "terms_idx"
 
 
 # ------------------------------------------------------------------------------------- opening
 
 
 async def open_table(path: Path, *, dimensions: int) -> tuple[AsyncConnection, AsyncTable]:
-    """The table in the folder ``path``, made if it is not there, with its key and text index."""
+    """The table in the folder ``path``, made if it is not there, with its key."""
     import lancedb
 
     with storage_errors("opened", path):
@@ -90,17 +92,14 @@ def _check_format(schema: pyarrow.Schema, path: Path, dimensions: int) -> None:
 
 
 async def _complete_table(table: AsyncTable, schema: pyarrow.Schema) -> None:
-    """Give a new table its key and text index; also one whose maker died in between.
+    """Give a new table its key; also one whose maker died in between.
 
-    Without the key two writers of one source would both stay; without the index, text search
-    would cut words by its own rules.
+    Without it two writers of one source would both stay.
     """
     for attempt in range(WRITE_ATTEMPTS):
         try:
             if not _has_key(schema):
                 await table.set_unenforced_primary_key(["id"])
-            if not await _has_text_index(table):
-                await _create_text_index(table)
             return
         except (OSError, RuntimeError, ValueError):
             # Another process may be completing the same table: look again at what is missing.
@@ -113,35 +112,20 @@ def _has_key(schema: pyarrow.Schema) -> bool:
     return any(b"primary-key" in key for key in schema.field("id").metadata or {})
 
 
-async def _has_text_index(table: AsyncTable) -> bool:
-    return any(index.columns == ["terms"] for index in await table.list_indices())
-
-
-async def _create_text_index(table: AsyncTable) -> None:
-    """Index the terms as ``language.terms`` cut them: only splitting at blanks is left to do."""
-    from lancedb.index import FTS
-
-    config = FTS(
-        base_tokenizer="whitespace",
-        stem=False,
-        remove_stop_words=False,
-        ascii_folding=False,
-        lower_case=False,
-        max_token_length=None,
-    )
-    await table.create_index("terms", config=config, name="terms_idx")
-
-
 # ---------------------------------------------------------------------------------- optimizing
 
 
-async def optimize_text(table: AsyncTable) -> None:
-    """Index the rows that no index holds yet and join small files, when there are many."""
-    index = await table.index_stats("terms_idx")
-    unindexed = index.num_unindexed_rows if index else 0
+async def optimize_files(table: AsyncTable) -> None:
+    """Join small files and index the vectors that the index lacks, when there are many."""
     # A plain dictionary, whatever its annotation says.
     statistics = cast(dict[str, Any], await table.stats())
     fragments = statistics["fragment_stats"]["num_small_fragments"]
+    unindexed = 0
+    for index in await table.list_indices():
+        if index.name == _TEXT_INDEX:
+            await table.drop_index(_TEXT_INDEX)
+        elif index.columns == ["vector"] and (held := await table.index_stats(index.name)):
+            unindexed = held.num_unindexed_rows
     if unindexed >= UNINDEXED_ROWS or fragments >= SMALL_FRAGMENTS:
         await table.optimize(cleanup_older_than=KEEP_VERSIONS)
 
@@ -189,29 +173,50 @@ class ConflictError(StorageError):
 def storage_errors(done: str, path: Path) -> Iterator[None]:
     """Turn what the engine raises into a StorageError that says what to do.
 
-    The engine has no error types of its own: it raises built-in ones, whose text has the cause.
+    The engine has no error types of its own: it raises built-in ones, whose text has the cause
+    among places in its source code. That text stays with ``__cause__``, for a traceback.
     """
     try:
         yield
     except (OSError, RuntimeError, ValueError, NotImplementedError) as error:
-        cause = str(error)
-        kind = ConflictError if "conflict" in cause.lower() else StorageError
-        raise kind(
-            f"The index in {str(path)!r} could not be {done}: {_short(cause)} {_advice(cause)}"
-        ) from error
+        cause = str(error).lower()
+        kind = ConflictError if "conflict" in cause else StorageError
+        advice = next(
+            (advice for signs, advice in _ADVICE if any(s in cause for s in signs)), _ELSE
+        )
+        raise kind(f"The index in {str(path)!r} could not be {done}: {advice}") from error
 
 
-def _short(cause: str) -> str:
-    first = cause.strip().splitlines()[0] if cause.strip() else "no reason given"
-    return first[:300].rstrip(".") + "."
-
-
-def _advice(cause: str) -> str:
-    lowered = cause.lower()
-    if "no space" in lowered or "os error 28" in lowered or "quota" in lowered:
-        return "The disk is full: make room, then do it again. Nothing stored before is lost."
-    if "permission" in lowered or "read-only" in lowered or "os error 30" in lowered:
-        return "The folder cannot be written: check its permissions, or name another with --kb."
-    if "conflict" in lowered:
-        return "Another process kept writing: do it again when it has finished."
-    return "Check that the folder exists, is writable and on a working disk, then do it again."
+# What the text of an error has in it, and what that means for the one who reads it.
+_ADVICE = (
+    (
+        ("no space", "os error 28", "quota", "os error 122"),
+        "the disk is full. Make room, then do it again; nothing stored before is lost.",
+    ),
+    (
+        ("permission", "read-only", "os error 13", "os error 30"),
+        "it may not be written or read. Check the permissions of the folder, or name another with "
+        "--kb.",
+    ),
+    (("conflict",), "another process kept writing. Do it again when it has finished."),
+    (
+        ("not a directory", "file exists", "os error 17", "os error 20"),
+        "a file stands where its folder should be. Move the file away, or name another folder "
+        "with --kb.",
+    ),
+    (
+        ("too many open files", "os error 24"),
+        "too many files are open. Raise the limit (ulimit -n).",
+    ),
+    (
+        ("not found", "no such file", "os error 2)"),
+        "a file of it is missing. Restore the folder from a backup, or add the documents to a new "
+        "one.",
+    ),
+    (
+        ("corrupt", "decode", "invalid", "magic", "checksum", "out of range"),
+        "a file of it is damaged. Restore the folder from a backup, or add the documents to a new "
+        "one.",
+    ),
+)
+_ELSE = "the disk gave an error. Check that it works and has room, then do it again."

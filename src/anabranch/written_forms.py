@@ -1,0 +1,131 @@
+"""The same thing written in other ways: numbers in words and digits, both Chinese scripts; pure.
+
+What may be offered for a question is for the caller to decide: here is only what a form stands for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+
+_UNITS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_ORDINAL_UNITS = (
+    "zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth",
+    "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth",
+    "seventeenth", "eighteenth", "nineteenth",
+)  # fmt: skip
+_ROMAN_UNITS = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
+_ROMAN_TENS = ("", "X", "XX", "XXX")
+_CHINESE_DIGITS = "零一二三四五六七八九"
+# What is counted or numbered in Chinese: other numerals (一般, 三明治) are parts of words.
+_COUNTED = "年月日号號届屆次区區路岁歲个個名位人天章条條级級层層楼樓卷集期代世回种種项項国國"
+_ARABIC_BEFORE_CHINESE = re.compile(rf"(?<![\d.,])(\d{{1,2}})(?=[{_COUNTED}])")
+_CHINESE_NUMERAL = re.compile(
+    rf"([{_CHINESE_DIGITS[1:]}]?十[{_CHINESE_DIGITS[1:]}]?)(?=[{_COUNTED}])"
+)
+# Short units, and the word that a text may write out.
+_SYMBOLS = {
+    "km": "kilometres", "kg": "kilograms", "cm": "centimetres", "mm": "millimetres",
+    "bn": "billion", "mph": "miles per hour", "hrs": "hours", "mins": "minutes", "lbs": "pounds",
+    "ft": "feet", "yrs": "years",
+}  # fmt: skip
+
+
+def number_forms(word: str) -> tuple[str, ...]:
+    """Other ways to write a folded number up to 99: "12" -> twelve, "nineteenth" -> 19th.
+
+    A plain number also as a Roman numeral up to 39 ("2" -> two, II), as names have them.
+    """
+    return _number_forms().get(word, ())
+
+
+@cache
+def _number_forms() -> Mapping[str, tuple[str, ...]]:
+    forms: dict[str, tuple[str, ...]] = {}
+    for number in range(1, 100):
+        cardinal, ordinal = _in_words(number), _ordinal_in_words(number)
+        digits, numbered = str(number), f"{number}{_ordinal_ending(number)}"
+        roman = (_roman(number),) if number < 40 else ()
+        forms[digits] = (cardinal, *roman)
+        forms[cardinal] = (digits, *roman)
+        forms[numbered], forms[ordinal] = (ordinal, *roman), (numbered, *roman)
+        # "I", "V" and "X" alone are mostly a word or a letter.
+        if roman and len(roman[0]) > 1:
+            forms[roman[0].lower()] = (digits, cardinal)
+    return forms
+
+
+def _in_words(number: int) -> str:
+    if number < 20:
+        return _UNITS[number]
+    tens, unit = _TENS[number // 10 - 2], number % 10
+    return f"{tens}-{_UNITS[unit]}" if unit else tens
+
+
+def _ordinal_in_words(number: int) -> str:
+    if number < 20:
+        return _ORDINAL_UNITS[number]
+    tens, unit = _TENS[number // 10 - 2], number % 10
+    return f"{tens}-{_ORDINAL_UNITS[unit]}" if unit else f"{tens[:-1]}ieth"
+
+
+def _ordinal_ending(number: int) -> str:
+    if 10 < number % 100 < 14:
+        return "th"
+    return {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+
+
+def _roman(number: int) -> str:
+    return _ROMAN_TENS[number // 10] + _ROMAN_UNITS[number % 10]
+
+
+def unit_form(word: str) -> str | None:
+    """A folded unit or magnitude written out: "km" -> kilometres."""
+    return _SYMBOLS.get(word)
+
+
+def chinese_number_forms(text: str) -> Iterator[tuple[str, str]]:
+    """Numbers before what they count, with their other form: 12届 with 十二届, and back."""
+    for match in _ARABIC_BEFORE_CHINESE.finditer(text):
+        counted = text[match.end()]
+        if number := int(match[1]):
+            yield match[1] + counted, _in_chinese(number) + counted
+    for match in _CHINESE_NUMERAL.finditer(text):
+        counted = text[match.end()]
+        yield match[1] + counted, f"{_from_chinese(match[1])}{counted}"
+
+
+def _in_chinese(number: int) -> str:
+    tens, unit = divmod(number, 10)
+    ending = _CHINESE_DIGITS[unit] if unit else ""
+    if not tens:
+        return ending
+    return f"{_CHINESE_DIGITS[tens] if tens > 1 else ''}十{ending}"
+
+
+def _from_chinese(numeral: str) -> int:
+    tens, _, unit = numeral.partition("十")
+    return 10 * (_CHINESE_DIGITS.index(tens) if tens else 1) + (
+        _CHINESE_DIGITS.index(unit) if unit else 0
+    )
+
+
+@cache
+def other_script() -> Mapping[str, str]:
+    """A common traditional character -> its simplified one, and back where only one leads there.
+
+    Made by tools/make_chinese_characters.py.
+    """
+    table = files("anabranch").joinpath("chinese_characters.txt").read_text(encoding="utf-8")
+    pairs = [(line[0], line[1]) for line in table.splitlines() if len(line) == 2]
+    back: dict[str, list[str]] = {}
+    for traditional, simplified in pairs:
+        back.setdefault(simplified, []).append(traditional)
+    single = {simplified: found[0] for simplified, found in back.items() if len(found) == 1}
+    return {**single, **dict(pairs)}
