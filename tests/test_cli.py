@@ -36,6 +36,7 @@ from scripted_base import (
     outcome,
     record,
 )
+from tiny_models import make_encoder
 
 pytestmark = pytest.mark.usefixtures("isolated")
 
@@ -615,3 +616,44 @@ def test_every_error_of_ours_has_an_exit_code() -> None:
         with pytest.raises(cli.typer.Exit) as exit_, cli.reporting(debug=False):
             raise error
         assert exit_.value.exit_code in (3, 5)
+
+
+# ----------------------------------------------------------------------------------------- models
+
+
+def test_models_lists_what_is_here_and_how_to_get_the_rest(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANABRANCH_MODELS_DIR", str(tmp_path))
+    code, out, _ = run("models")
+    assert code == 0
+    assert "multilingual" in out
+    assert "anabranch models add multilingual" in out
+    (tmp_path / "multilingual-e5-small").mkdir()
+    (tmp_path / "multilingual-e5-small" / "model.onnx").write_bytes(b"made")
+    code, out, _ = run("models", "--json")
+    assert code == 0
+    assert {model["name"]: bool(model["folder"]) for model in json.loads(out)} == {
+        "bundled": True, "multilingual": True,
+    }  # fmt: skip
+
+
+def test_a_model_that_cannot_be_made_is_a_usage_error(run: Run) -> None:
+    code, _, err = run("models", "add", "multilinguall")
+    assert code == 2
+    assert "multilinguall" in err
+
+
+def test_reindex_says_what_it_did(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "ferry.md").write_text("The ferry leaves at noon.")
+    model = make_encoder(tmp_path / "tiny", ("ferry", "leaves", "noon"))
+    kb = ("--kb", str(tmp_path / "kb"))
+    run("add", str(tmp_path / "ferry.md"), *kb)
+    code, out, _ = run("reindex", "--model", str(model), *kb, "--json")
+    assert (code, json.loads(out)) == (0, {"model": str(model), "sources": 1})
+    code, out, _ = run("reindex", "--model", str(model), *kb)
+    assert code == 0
+    assert "nothing to do" in out
+    code, _, err = run("reindex", "--model", "no-such-folder", *kb)
+    assert code == 3
+    assert "docs/models.md" in err

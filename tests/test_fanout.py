@@ -259,6 +259,40 @@ async def test_a_standard_request_does_not_rerank() -> None:
     assert order(await search(world)) == ["a", "b", "c"]
 
 
+# ----------------------------------------------------------------- what the encoder does not read
+
+ENGLISH = frozenset({"en"})
+
+
+async def test_a_question_that_the_encoder_does_not_read_is_searched_by_its_words_alone() -> None:
+    world = World()
+    world.embedder.languages = ENGLISH
+    world.store.found = {"年假有多少天": hits("员工有二十天年假。"), "annual leave": hits("a")}
+    context = world.context()
+    retrieval = await retrieve(
+        Query("q1", "年假有多少天", "original"), context,
+        trace=context.trace(), parent="here", variants=[Variant("annual leave")],
+    )  # fmt: skip
+    assert world.store.dense_calls == [("annual leave",)]
+    assert "年假有多少天" not in world.embedder.texts
+    assert failures(retrieval) == {}
+    assert statuses(retrieval) == {"q1": "ok", "q2": "ok"}
+    assert retrieval.passages[0].similarity is None
+
+
+async def test_a_passage_that_the_encoder_does_not_read_is_found_by_its_words_alone() -> None:
+    world = World()
+    world.embedder.languages = ENGLISH
+    world.store.dense = {"leave": hits("The leave is long.", "“Leave” – twice.", "二十天年假")}
+    world.store.text = {"leave": hits("leave 请假二十天年假的说明")}
+    retrieval = await search(world)
+    assert texts(retrieval) == {
+        "The leave is long.", "“Leave” – twice.", "leave 请假二十天年假的说明",
+    }  # fmt: skip
+    world.embedder.languages = None
+    assert "二十天年假" in texts(await search(world))
+
+
 # -------------------------------------------------------------------------------------- the edge
 
 

@@ -156,3 +156,55 @@ def test_processes_that_make_it_at_once_agree_on_manifest_and_key(tmp_path: Path
     assert len(made) == 1
     assert made.pop().splitlines()[1] == read_signing_key(folder).hex()
     assert {file.name for file in folder.iterdir()} == {MANIFEST, SIGNING_KEY}
+
+
+# ------------------------------------------------------------------------ changing the model
+
+HOLDS_THE_LOCK = """
+import sys
+from pathlib import Path
+from anabranch.manifest import only_one_reindexing
+
+with only_one_reindexing(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_only_one_program_at_a_time_embeds_everything_again(tmp_path: Path) -> None:
+    other = subprocess.Popen(
+        [sys.executable, "-c", HOLDS_THE_LOCK, str(tmp_path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        with (
+            pytest.raises(StorageError, match="another program"),
+            manifest.only_one_reindexing(tmp_path),
+        ):
+            pass
+    finally:
+        other.kill()
+        other.communicate()
+    with manifest.only_one_reindexing(tmp_path):  # its lock ended with it
+        pass
+
+
+def test_what_goes_wrong_inside_is_not_taken_for_the_lock(tmp_path: Path) -> None:
+    import sqlite3
+
+    with (
+        pytest.raises(sqlite3.OperationalError, match="of another kind"),
+        manifest.only_one_reindexing(tmp_path),
+    ):
+        raise sqlite3.OperationalError("of another kind")
+
+
+def test_indexes_that_were_never_finished_are_removed_and_no_others(tmp_path: Path) -> None:
+    made = ensure_manifest(tmp_path, embedder="minilm@1", dimensions=4)
+    in_use = made.model_copy(update={"store": "store-b-1", "retired": ("store", "store-a-1")})
+    for name in ("store", "store-a-1", "store-b-1", "store-c-1"):
+        (tmp_path / name / "data").mkdir(parents=True)
+    manifest.remove_abandoned(tmp_path, in_use)
+    assert sorted(p.name for p in tmp_path.glob("store*")) == ["store", "store-a-1", "store-b-1"]

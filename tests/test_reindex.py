@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import signal
 import subprocess
 import sys
 import time
@@ -12,8 +12,13 @@ from pathlib import Path
 import pytest
 
 from anabranch import KnowledgeBase
-from anabranch.errors import ModelMismatchError
-from anabranch.manifest import SECONDS_OF_GRACE, read_manifest, remove_retired
+from anabranch.errors import ModelMismatchError, StorageError
+from anabranch.manifest import (
+    SECONDS_OF_GRACE,
+    only_one_reindexing,
+    read_manifest,
+    remove_retired,
+)
 from anabranch.settings import load_settings
 from tiny_models import make_encoder
 
@@ -85,6 +90,32 @@ def test_another_model_is_refused_with_the_command_that_changes_it(
         base.describe()
 
 
+def test_what_is_added_changed_and_removed_meanwhile_is_so_in_the_new_index(
+    folder: Path, model: str
+) -> None:
+    docs = folder.parent / "docs"
+    (docs / "gone.md").write_text("The pier is at the office.", encoding="utf-8")
+    with KnowledgeBase.open(folder) as base, KnowledgeBase.open(folder) as writer:
+        base.add(docs)
+        written: list[int] = []
+
+        def write(done: int, total: int) -> None:
+            if not written:
+                (docs / "ferry.md").write_text("The ferry leaves from the office.")
+                (docs / "office.md").write_text("The office opens at noon.")
+                written.append(writer.add(docs).count("updated"))
+                written.append(writer.remove("docs/gone.md"))
+
+        base.reindex(model, on_progress=write)
+        assert written == [1, 1]
+        assert base.describe().model.startswith("tiny@")
+        found = {r.source.rpartition("/")[2]: base.source_text(r.source) for r in base.sources()}
+    assert found == {
+        "ferry.md": "The ferry leaves from the office.",
+        "office.md": "The office opens at noon.",
+    }
+
+
 def test_and_back_again(folder: Path, model: str) -> None:
     with KnowledgeBase.open(folder) as base:
         base.reindex(model)
@@ -115,27 +146,70 @@ def test_an_earlier_index_is_removed_when_nobody_can_be_reading_it(
         assert base.ask("When does the ferry leave?").evidence
 
 
+# Dies by kill -9 just before or just after a step of the change, in a process of its own.
 KILLED = """
 import os, signal, sys
-from anabranch import KnowledgeBase
+from anabranch import KnowledgeBase, manifest
 from anabranch.stores.lance import LanceStore
 
-write = LanceStore.replace_rows
-async def write_and_die(self, rows):
-    await write(self, rows)
+def die():
     os.kill(os.getpid(), signal.SIGKILL)
-LanceStore.replace_rows = write_and_die
-KnowledgeBase.open(sys.argv[1]).reindex(sys.argv[2])
+
+folder, model, owner, step, when = sys.argv[1:]
+owner = {"store": LanceStore, "manifest": manifest}[owner]
+done = getattr(owner, step)
+
+async def asynchronously(*arguments, **options):
+    if when == "before":
+        die()
+    await done(*arguments, **options)
+    die()
+
+def at_once(*arguments, **options):
+    if when == "before":
+        die()
+    done(*arguments, **options)
+    die()
+
+setattr(owner, step, at_once if owner is manifest else asynchronously)
+KnowledgeBase.open(folder).reindex(model)
 """
 
 
-def test_a_run_that_is_killed_leaves_the_old_index_and_the_next_one_ends_it(
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    "step", ["store replace_rows", "store optimize", "manifest replace_manifest"]
+)
+def test_a_run_that_is_killed_leaves_a_whole_index_and_the_next_run_ends_the_work(
+    folder: Path, model: str, step: str, when: str
+) -> None:
+    command = [sys.executable, "-c", KILLED, str(folder), model, *step.split(), when]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    changed = (step, when) == ("manifest replace_manifest", "after")
+    with KnowledgeBase.open(folder) as base:
+        assert base.ask("When does the ferry leave?").evidence[0].text == FERRY
+        assert base.describe().model.startswith("tiny@" if changed else "minilm@")
+        base.reindex(model)
+        assert base.describe().model.startswith("tiny@")
+        assert [record.source.rpartition("/")[2] for record in base.sources()] == ["ferry.md"]
+        assert base.ask("When does the ferry leave?").evidence[0].text == FERRY
+
+
+def test_a_second_program_is_told_that_one_is_at_it(folder: Path, model: str) -> None:
+    with (
+        KnowledgeBase.open(folder) as base,
+        only_one_reindexing(folder),
+        pytest.raises(StorageError, match="another program"),
+    ):
+        base.reindex(model)
+
+
+def test_an_index_that_was_begun_for_another_model_and_left_is_removed(
     folder: Path, model: str
 ) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, str(folder), model], check=False)
-    assert done.returncode == -9
-    assert json.loads((folder / "manifest.json").read_text())["store"] == "store"
+    command = [sys.executable, "-c", KILLED, str(folder), model, "store", "replace_rows", "after"]
+    subprocess.run(command, check=False)
+    assert len(list(folder.glob("store-*"))) == 1
     with KnowledgeBase.open(folder) as base:
-        assert base.ask("When does the ferry leave?").evidence
-        assert base.reindex(model) == 0 or base.describe().model.startswith("tiny@")
-        assert base.describe().model.startswith("tiny@")
+        assert base.reindex("bundled") == 0
+    assert list(folder.glob("store-*")) == []

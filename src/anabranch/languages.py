@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
+from functools import lru_cache
 
 from anabranch.language import words
 
@@ -36,6 +37,7 @@ _IN_LATIN_SCRIPT = frozenset(
 )
 # A Chinese question may well have half of its letters in an English name.
 _LEAST_LATIN = 0.7
+_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 REMEDY = (
     "For Chinese and some ninety other languages: anabranch models add multilingual, then "
     "anabranch reindex --model multilingual."
@@ -92,6 +94,7 @@ def _latin(found: Sequence[str]) -> str | None:
     return best if shares[best] >= _LEAST_SHARE else None
 
 
+@lru_cache(maxsize=8_192)
 def _script(character: str) -> str:
     return "LATIN" if character.isascii() else unicodedata.name(character, "").partition(" ")[0]
 
@@ -102,6 +105,11 @@ def is_readable(text: str, languages: Set[str] | None) -> bool:
     One for English makes something of other languages in its own script, and noise of all others.
     """
     if languages is None or text.isascii() or not languages <= _IN_LATIN_SCRIPT:
+        return True
+    # Asked of every hit: English with its quotation marks and dashes is told by bytes alone.
+    plain = text.encode("ascii", "ignore")
+    latin, others = len(plain.translate(None, _NO_LETTERS)), len(text) - len(plain)
+    if latin >= _LEAST_LATIN * (latin + others):
         return True
     letters = [_script(character) for character in text if character.isalpha()]
     return not letters or letters.count("LATIN") >= _LEAST_LATIN * len(letters)

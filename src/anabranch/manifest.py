@@ -21,7 +21,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -167,19 +167,23 @@ def only_one_reindexing(folder: Path) -> Iterator[None]:
     an empty SQLite file: it works on every system and ends with the program that holds it.
     """
     file = folder / REINDEX_LOCK
-    try:
-        connection = sqlite3.connect(file, timeout=0, isolation_level=None, check_same_thread=False)
-        with closing(connection):
+    with ExitStack() as stack:
+        try:
+            connection = stack.enter_context(closing(_connect(file)))
             connection.execute("BEGIN EXCLUSIVE")
-            yield
-    except sqlite3.OperationalError as error:
-        busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
-        raise StorageError(
-            f"The documents in {str(folder)!r} are being embedded by another program right now. "
-            "Wait until it has ended, or end it; what it did is not done twice."
-            if busy
-            else f"{str(file)!r} cannot be written: {error}. Check the permissions of the folder."
-        ) from error
+        except sqlite3.Error as error:
+            busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+            raise StorageError(
+                f"The documents in {str(folder)!r} are being embedded by another program right now. "
+                "Wait until it has ended, or end it; what it did is not done twice."
+                if busy
+                else f"{str(file)!r} cannot be locked: {error}. Check the permissions of the folder."
+            ) from error
+        yield
+
+
+def _connect(file: Path) -> sqlite3.Connection:
+    return sqlite3.connect(file, timeout=0, isolation_level=None, check_same_thread=False)
 
 
 def remove_abandoned(folder: Path, manifest: Manifest) -> None:

