@@ -14,7 +14,7 @@ from anabranch.errors import ConfigurationError
 from anabranch.language import window_spans
 from anabranch.models.embedding_cache import EmbeddingCache
 from anabranch.models.onnx_embedder import BUNDLED, OnnxEmbedder
-from anabranch.ports import PassageText
+from anabranch.ports import PassageText, PassageVectors
 
 LEAVE = "How many days of annual leave do employees get?"
 # The first numbers of that text's vector. Another processor may round int8 products otherwise, so
@@ -296,3 +296,20 @@ async def test_windows_come_from_the_cache_as_they_were_computed(tmp_path):
     assert embedder.model_runs == 0
     assert found[0].windows.tobytes() == found[1].windows.tobytes()
     assert found[0].windows.shape == (2, 384)
+
+
+async def test_vectors_that_were_kept_without_windows_are_computed_again(tmp_path):
+    text = "Staff get 28 days of leave. It is paid."
+    first = OnnxEmbedder.bundled(threads=1, cache=EmbeddingCache(tmp_path / "kept.sqlite"))
+    [whole] = await first.embed_passages([PassageText(text)])
+    half = PassageVectors(whole.passage, whole.windows[:0])
+    earlier = EmbeddingCache(tmp_path / "earlier.sqlite")
+    earlier.put_many({text: half}, model=first.fingerprint, kind="passage")
+    await first.close()
+    later = OnnxEmbedder.bundled(threads=1, cache=earlier)
+    [found] = await later.embed_passages([PassageText(text)])
+    assert later.model_runs == 1
+    np.testing.assert_array_equal(found.windows, whole.windows)
+    await later.embed_passages([PassageText(text)])
+    assert later.model_runs == 1
+    await later.close()

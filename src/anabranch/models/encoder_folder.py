@@ -64,6 +64,7 @@ class Encoder:
 
     encode: Callable[[str], PassageVectors]
     dimensions: int
+    has_windows: bool
 
 
 def read_config(folder: Path) -> EncoderConfig:
@@ -121,7 +122,7 @@ def load_encoder(folder: Path, config: EncoderConfig) -> Encoder:
             array.flags.writeable = False  # they are shared by everyone who asked for this text
         return PassageVectors(vector, windows)
 
-    return Encoder(encode, outputs.dimensions)
+    return Encoder(encode, outputs.dimensions, has_windows=outputs.tokenwise is not None)
 
 
 def _outputs(session: InferenceSession, folder: Path, config: EncoderConfig) -> _Outputs:

@@ -152,9 +152,14 @@ class OnnxEmbedder:
         return self._loaded().encode(text)
 
     def _read_cache(self, cache: EmbeddingCache, texts: Sequence[str]) -> dict[str, PassageVectors]:
-        return cache.get_many(
-            texts, model=self.fingerprint, kind="passage", dimensions=self.dimensions
+        encoder = self._loaded()
+        known = cache.get_many(
+            texts, model=self.fingerprint, kind="passage", dimensions=encoder.dimensions
         )
+        if not encoder.has_windows:
+            return known
+        # Kept by a version that made no windows: half of what there is to know of the text.
+        return {text: vectors for text, vectors in known.items() if len(vectors.windows)}
 
     def _write_cache(self, cache: EmbeddingCache, vectors: dict[str, PassageVectors]) -> None:
         cache.put_many(vectors, model=self.fingerprint, kind="passage")
