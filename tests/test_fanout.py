@@ -155,9 +155,9 @@ async def test_the_scope_is_part_of_every_search() -> None:
     scope = Scope(collections=("handbook",), principals=("ann",))
     await search(world, *VARIANTS, scope=scope)
     assert set(world.store.scopes) == {scope}
-    # three text legs, one dense call, the lexicon, the parents, the windows each time the fused
-    # list is looked at: for names, for the ranking, for the evidence
-    assert len(world.store.scopes) == 9
+    # three text legs, one dense call, the lexicon, the parents, and the windows each time the
+    # fused list is looked at: for names, and for the ranking
+    assert len(world.store.scopes) == 8
 
 
 # ------------------------------------------------------------------------------------- fan-in
@@ -245,7 +245,13 @@ async def test_a_reranker_orders_the_passages_of_a_thorough_request() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "kind"), [(OSError("down"), "OSError"), (HANG, "timeout"), ([1.0], "ValueError")]
+    ("script", "kind"),
+    [
+        (OSError("down"), "OSError"),
+        (HANG, "timeout"),
+        ([1.0], "ValueError"),
+        ([1.0, float("nan"), 2.0], "ValueError"),
+    ],
 )
 async def test_a_reranker_that_fails_leaves_the_order_and_says_so(script: Any, kind: str) -> None:
     retrieval = await reranked(script)

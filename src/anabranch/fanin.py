@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
 
@@ -73,20 +74,33 @@ async def fan_in(
     results: Sequence[QueryResult], context: RequestContext, *, question: str
 ) -> Retrieval:
     """Results of queries as one list of passages: fused, each text once, merged to parents."""
-    first, look_failures = await first_ranking(results, context, question=question)
-    passages, rankings = ranked(results, context, first=first)
+    looked = await first_ranking(results, context, question=question)
+    passages, rankings = ranked(results, context, first=looked.scores)
     # Merging looks at what may become evidence; the tail is kept only as a ranking.
     window = 3 * context.budgets.top_k
-    head, failures = await _compare_windows(question, passages[:window], context)
+    head, failures = await _compare_windows(passages[:window], looked, context)
     merged, more = await _merge(head, context)
     merged = drop_repeats(fold_copies(merged))
-    failures = tuple(dict.fromkeys((*look_failures, *failures, *more)))
+    failures = (*looked.failures, *failures, *more)
     return Retrieval((*merged, *passages[window:]), tuple(results), rankings, failures)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A first ranking: scores by chunk id, best first, and what the encoder showed of them.
+
+    ``asked`` are the chunks whose windows were looked for, also where they have none.
+    """
+
+    scores: Mapping[str, float]
+    seen: Seen
+    asked: frozenset[str]
+    failures: tuple[Failure, ...] = ()
 
 
 async def first_ranking(
     results: Sequence[QueryResult], context: RequestContext, *, question: str
-) -> tuple[dict[str, float], tuple[Failure, ...]]:
+) -> Looked:
     """What the question and its other wordings found, fused and looked at again, best first.
 
     Without window vectors (a store that hangs, an encoder that has none) it goes by the texts.
@@ -95,13 +109,14 @@ async def first_ranking(
     rankings = {result.query.id: own_ranking(result, context) for result in own}
     fused = fuse_queries(rankings, {result.query.id: result.query.weight for result in own})
     chunks = {hit.chunk.chunk_id: hit.chunk for r in own for leg in r.legs for hit in leg.hits}
+    first = list(fused)[:LOOKED_AT]
     seen = Seen()
     failures: tuple[Failure, ...] = ()
     reads = is_readable(question, context.parts.embedder.languages)
     if reads and any(leg.leg == "dense" and leg.hits for r in own for leg in r.legs):
         found = await attempt(
             "windows",
-            _seen(question, list(fused)[:LOOKED_AT], context),
+            _seen(question, first, context),
             context.remaining(context.budgets.query_timeout, share=SHARE_OF_A_LEG),
         )
         if isinstance(found, Failure):
@@ -110,7 +125,8 @@ async def first_ranking(
             seen = found
     # A repaired spelling stands in place of the question, here too.
     repaired = (result.query.text for result in own if result.query.kind == "spelling")
-    return look_again(next(repaired, question), fused, chunks, seen), failures
+    scores = look_again(next(repaired, question), fused, chunks, seen)
+    return Looked(scores, seen, frozenset(first), failures)
 
 
 async def _seen(question: str, chunk_ids: Sequence[str], context: RequestContext) -> Seen:
@@ -150,33 +166,32 @@ def own_ranking(result: QueryResult, context: RequestContext) -> dict[str, float
 
 
 async def _compare_windows(
-    question: str, passages: list[Passage], context: RequestContext
+    passages: list[Passage], looked: Looked, context: RequestContext
 ) -> tuple[list[Passage], tuple[Failure, ...]]:
     """Passages with the cosine of each of their windows with the question, where it can be had."""
-    if not any(passage.similarity is not None for passage in passages):
-        return passages, ()  # no dense leg: the question has no vector to compare with
-    found = await attempt(
-        "windows",
-        _window_scores(question, passages, context),
-        context.remaining(context.budgets.query_timeout, share=SHARE_OF_A_LEG),
-    )
-    if isinstance(found, Failure):
-        return passages, (found,)
-    scored = (
-        replace(passage, windows=found.get(passage.chunk.chunk_id, passage.windows))
-        for passage in passages
-    )
-    return list(scored), ()
-
-
-async def _window_scores(
-    question: str, passages: Sequence[Passage], context: RequestContext
-) -> dict[str, tuple[WindowScore, ...]]:
-    chunks = {passage.chunk.chunk_id: passage.chunk for passage in passages}
-    stored = await context.parts.store.windows(list(chunks), context.scope)
-    # The search has embedded this text already; the embedder remembers it.
-    vector = (await context.parts.embedder.embed_queries([question]))[0]
-    return {name: scored_windows(chunks[name], windows, vector) for name, windows in stored.items()}
+    vector = looked.seen.question
+    if vector is None:  # not searched by meaning, or the store has hung once already
+        return passages, ()
+    stored = dict(looked.seen.windows)
+    missing = [p.chunk.chunk_id for p in passages if p.chunk.chunk_id not in looked.asked]
+    failures: tuple[Failure, ...] = ()
+    if missing:  # what only follow-ups found
+        more = await attempt(
+            "windows",
+            context.parts.store.windows(missing, context.scope),
+            context.remaining(context.budgets.query_timeout, share=SHARE_OF_A_LEG),
+        )
+        if isinstance(more, Failure):
+            failures = (more,)
+        else:
+            stored |= more
+    compared = [
+        replace(p, windows=scored_windows(p.chunk, stored[p.chunk.chunk_id], vector))
+        if p.chunk.chunk_id in stored
+        else p
+        for p in passages
+    ]
+    return compared, failures
 
 
 def scored_windows(chunk: Chunk, windows: Windows, vector: Vectors) -> tuple[WindowScore, ...]:
@@ -283,4 +298,6 @@ async def _rerank_scores(reranker: Reranker, question: str, texts: Sequence[str]
     scores = await reranker.rerank(question, texts)
     if len(scores) != len(texts):
         raise ValueError(f"the reranker gave {len(scores)} scores for {len(texts)} texts")
+    if not all(map(math.isfinite, scores)):  # they would be sorted anywhere
+        raise ValueError("the reranker gave a score that is no number")
     return scores

@@ -87,10 +87,10 @@ async def follow_hops(
         return ()
     start = next((query for query in queries if query.kind == "spelling"), queries[0])
     known = _Known(Question.of(start.text, lexicon))
-    first, _ = await first_ranking(results, context, question=queries[0].text)
+    looked = await first_ranking(results, context, question=queries[0].text)
     bridges: tuple[QueryResult, ...] = ()
     for hop in range(HOPS[effort]):
-        passages = _to_read(hop, (*results, *bridges), known, context, first=first)
+        passages = _to_read(hop, (*results, *bridges), known, context, first=looked.scores)
         proposed = follow_ups(
             known.question, passages,
             limit=FOLLOW_UPS[effort], closed=known.closed, asked=known.asked,
