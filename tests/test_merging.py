@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from anabranch.merging import drop_contained, merge_to_parents, parents_to_fetch
+from anabranch.merging import (
+    ancestors_to_fetch,
+    drop_contained,
+    drop_repeats,
+    join_neighbours,
+    merge_to_parents,
+    parents_to_fetch,
+)
 from anabranch.types import Chunk, Passage
 from fakes import chunk, passage
 
@@ -113,3 +120,84 @@ def test_nothing_that_is_given_changes() -> None:
     merge_to_parents(given, parents)
     drop_contained(given)
     assert (tuple(given), parents) == (before, {"parent": PARENT})
+
+
+# --------------------------------------------------------------------------------------- neighbours
+
+TEXT = "One is here.\n\nTwo is here. Three is here."
+GRAND = chunk(TEXT, level=1, chunk_id="grand")
+LEFT = chunk(TEXT[:12], level=2, chunk_id="left", parent_id="grand")
+RIGHT = chunk(TEXT[14:], start=14, level=2, chunk_id="right", parent_id="grand")
+ABOVE = {"left": LEFT, "right": RIGHT, "grand": GRAND}
+
+
+def part(start: int, end: int, parent: str, **changes: Any) -> Passage:
+    item = chunk(
+        TEXT[start:end], start=start, chunk_id=f"part{start}", parent_id=parent, page=start + 1
+    )
+    return passage(chunk=item, **changes)
+
+
+ONE, TWO, THREE = part(0, 12, "left"), part(14, 26, "right"), part(27, 41, "right")
+
+
+def test_neighbours_are_one_passage_of_the_text_between_them() -> None:
+    [joined] = join_neighbours([TWO, ONE], ABOVE)
+    assert (joined.chunk.text, joined.chunk.start, joined.chunk.end) == (TEXT[:26], 0, 26)
+    assert (joined.chunk.chunk_id, joined.merged_from) == ("part14", ("part0",))
+    assert joined.chunk.page == 1
+
+
+def test_a_run_of_neighbours_is_one_passage_at_the_best_place() -> None:
+    joined = join_neighbours([stranger(), THREE, ONE, TWO], ABOVE)
+    assert ids(joined) == ["stranger", "part27"]
+    assert joined[1].chunk.text == TEXT
+
+
+def test_what_is_above_neighbours_is_asked_for_level_by_level() -> None:
+    assert ancestors_to_fetch([ONE, TWO], {}) == ["left", "right"]
+    assert ancestors_to_fetch([ONE, TWO], {"left": LEFT, "right": RIGHT}) == ["grand"]
+    assert ancestors_to_fetch([ONE, TWO], ABOVE) == []
+
+
+def test_passages_with_text_between_them_stay_two() -> None:
+    assert join_neighbours([ONE, THREE], ABOVE) == [ONE, THREE]
+
+
+def test_neighbours_without_a_stored_parent_stay_two() -> None:
+    assert join_neighbours([ONE, TWO], {}) == [ONE, TWO]
+
+
+# ------------------------------------------------------------------------------------------ repeats
+
+
+def headed(heading: str, text: str, source: str) -> Passage:
+    return passage(chunk=chunk(f"## {heading}\n\n{text}", source, context=f"Book > {heading}"))
+
+
+def test_the_same_sentence_under_two_headings_is_one_with_both_places() -> None:
+    first = headed("Leave", "Annual leave is 30 days.", "a.md")
+    second = headed("Holidays", "Annual leave is 30 days.", "b.md")
+    [kept] = drop_repeats([first, second])
+    assert kept.chunk == first.chunk
+    assert [place.source for place in kept.provenance] == ["a.md", "b.md"]
+
+
+def test_a_part_of_what_ranks_higher_goes_and_more_of_it_stays() -> None:
+    less = headed("Leave", "Annual leave is 30 days.", "a.md")
+    more = headed("Leave", "Annual leave is 30 days. It ends in March.", "b.md")
+    assert len(drop_repeats([more, less])) == 1
+    assert len(drop_repeats([less, more])) == 2
+
+
+def test_sentences_that_differ_in_a_number_are_two() -> None:
+    rows = [headed("Leave", f"Annual leave is {days} days.", f"{days}.md") for days in (28, 30)]
+    assert drop_repeats(rows) == rows
+
+
+def test_rows_that_share_a_sentence_stay_apart() -> None:
+    rows = [
+        headed("Prices", f"All prices include tax.\n- {name}\n- {name}s", f"{name}.md")
+        for name in ("Heron", "Plover")
+    ]
+    assert drop_repeats(rows) == rows
