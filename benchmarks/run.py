@@ -22,15 +22,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from record import RESULTS, ROOT, provenance, write_results
 
 from anabranch import KnowledgeBase, __version__
 from anabranch.models.onnx_embedder import OnnxEmbedder
 from anabranch.ports import PassageText
 
-ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 VARIANTS = (0, 1, 2, 4, 8)
 ASKERS = (1, 8, 20, 32)
@@ -47,9 +47,7 @@ def main() -> None:
     arguments = _arguments()
     results: dict[str, Any] = {
         "version": __version__,
-        "commit": _git("rev-parse", "--short", "HEAD"),
-        "changed_since": bool(_git("status", "--porcelain")),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        **provenance(),
         "machine": {
             "python": platform.python_version(),
             "processor": platform.machine(),
@@ -70,14 +68,16 @@ def main() -> None:
     results["peak_memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     if arguments.quality:
         results["quality"] = _quality(arguments.cache)
-    _write(results, arguments.output)
+    written = write_results(results, arguments.output)
+    shown = {key: value for key, value in written.items() if key != "quality"}
+    print(json.dumps(shown, indent=1, ensure_ascii=False))
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quality", action="store_true", help="also run the evaluation sets")
     parser.add_argument("--cache", type=Path, help="where the evaluation sets are indexed")
-    parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results")
+    parser.add_argument("--output", type=Path, default=RESULTS)
     return parser.parse_args()
 
 
@@ -213,23 +213,6 @@ def _spread(times: Sequence[float]) -> dict[str, float]:
         "p50_ms": statistics.median(ordered),
         "p95_ms": ordered[int(0.95 * (len(ordered) - 1))],
     }
-
-
-def _git(*arguments: str) -> str:
-    done = subprocess.run(
-        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip()
-
-
-def _write(results: dict[str, Any], folder: Path) -> None:
-    rounded = json.loads(json.dumps(results), parse_float=lambda text: round(float(text), 3))
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{results['date'][:10]}-{results['commit'] or 'no-commit'}.json"
-    file.write_text(json.dumps(rounded, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    shown = {key: value for key, value in rounded.items() if key != "quality"}
-    print(json.dumps(shown, indent=1, ensure_ascii=False))
-    print(f"written: {file}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -21,11 +21,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from record import RESULTS, provenance, write_results
 from scale_corpus import make_corpus
 
 from anabranch import fanout
@@ -37,7 +37,6 @@ from anabranch.settings import load_settings
 from anabranch.trace import Trace, ignore_event
 from anabranch.types import Chunk, Document, Level, Query, Scope, SourceRecord, Variant
 
-ROOT = Path(__file__).parents[1]
 SIZES = (5_000, 20_000, 100_000)
 WAYS = (1, 4, 8)
 ASKERS = (1, 8, 20, 32)
@@ -55,9 +54,7 @@ def main() -> None:
     if arguments.indexes:
         make_corpus(arguments.indexes, arguments.cache)
     results: dict[str, Any] = {
-        "commit": _git("rev-parse", "--short", "HEAD"),
-        "changed_since": bool(_git("status", "--porcelain")),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        **provenance(),
         "cores": len(os.sched_getaffinity(0)),
         "sizes": {},
     }
@@ -77,7 +74,7 @@ def main() -> None:
         print(json.dumps(found, indent=1), file=sys.stderr)
         results["sizes"][str(size)] = found
     if results["sizes"]:
-        _write(results, arguments.output)
+        write_results(results, arguments.output, kind="scale", digits=2)
 
 
 def _arguments() -> argparse.Namespace:
@@ -85,7 +82,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, required=True, help="corpus and stores, kept")
     parser.add_argument("--indexes", type=Path, help="cache of anabranch eval, for the corpus")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
-    parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results")
+    parser.add_argument("--output", type=Path, default=RESULTS)
     parser.add_argument("--only-fill", action="store_true", help="make the stores, measure nothing")
     parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -249,21 +246,6 @@ def _spread(times: Sequence[float]) -> dict[str, float]:
 def _resident_mb() -> float:
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-def _git(*arguments: str) -> str:
-    done = subprocess.run(
-        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip()
-
-
-def _write(results: dict[str, Any], folder: Path) -> None:
-    rounded = json.loads(json.dumps(results), parse_float=lambda text: round(float(text), 2))
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{results['date'][:10]}-{results['commit'] or 'no-commit'}-scale.json"
-    file.write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
-    print(f"written: {file}", file=sys.stderr)
 
 
 if __name__ == "__main__":

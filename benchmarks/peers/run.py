@@ -21,7 +21,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,7 @@ from benchmarks.peers.environments import environment  # noqa: E402
 from benchmarks.peers.exchange import read_qrels  # noqa: E402
 from benchmarks.peers.export import SETS, export  # noqa: E402
 from benchmarks.peers.worker import PEERS  # noqa: E402
+from benchmarks.record import RESULTS, provenance  # noqa: E402
 
 from anabranch import __version__  # noqa: E402
 
@@ -93,7 +93,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, required=True, help="environments and pieces")
     parser.add_argument("--indexes", type=Path, required=True, help="cache of anabranch eval")
     parser.add_argument("--scale", type=Path, required=True, help="corpus of scale_corpus.py")
-    parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results")
+    parser.add_argument("--output", type=Path, default=RESULTS)
     return parser.parse_args()
 
 
@@ -151,8 +151,7 @@ def _note(file: Path, load: float) -> None:
     """When and at what commit and load a piece was measured."""
     found = json.loads(file.read_text("utf-8"))
     found["measured"] = {
-        "date": _now(), "commit": _git("rev-parse", "--short", "HEAD"),
-        "changed_since": bool(_git("status", "--porcelain", "src")),
+        **provenance(),
         "load": [load, os.getloadavg()[0]],
     }  # fmt: skip
     file.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
@@ -163,8 +162,7 @@ def _note(file: Path, load: float) -> None:
 
 def _joined(pieces: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     document: dict[str, Any] = {
-        "date": _now(), "commit": _git("rev-parse", "--short", "HEAD"),
-        "changed_since": bool(_git("status", "--porcelain", "src")),
+        **provenance(),
         "machine": {
             "python": platform.python_version(), "processor": platform.machine(),
             "cores": len(os.sched_getaffinity(0)),
@@ -231,15 +229,6 @@ def _set(name: str) -> Any:
 def _sets(arguments: argparse.Namespace) -> Path:
     folder: Path = arguments.cache / "sets"
     return folder
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _git(*words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
 
 
 if __name__ == "__main__":
