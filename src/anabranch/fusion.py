@@ -114,9 +114,9 @@ def fuse_queries(
 ) -> dict[str, float]:
     """Queries fused by query id: the weighted mean of their fused scores, best first.
 
-    A candidate that a query did not find has ``floor``, or that query's lowest score. The scores are already
-    standardised, so they are added as they are: a query that finds one clear winner says more
-    than one that finds a hundred equals.
+    A candidate that a query did not find has ``floor``, or that query's lowest score. The scores
+    are already standardised, so they are added as they are: a query that finds one clear winner
+    says more than one that finds a hundred equals.
     """
     living = {
         name: scores for name, scores in sorted(fused.items()) if scores and weights[name] > 0

@@ -403,7 +403,8 @@ class KnowledgeBase:
         records = await self._find(source, collections)
         _check_one(source, records)
         store = (await self._open()).parts.store
-        return await store.source_text(records[0].source_id, Scope()) or ""
+        scope = Scope(collections=names_of(collections), sources=(source,))
+        return await store.source_text(records[0].source_id, scope) or ""
 
     async def _find(self, source: str, collections: Sequence[str] | None) -> list[SourceRecord]:
         built = await self._open()

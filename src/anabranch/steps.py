@@ -75,9 +75,7 @@ async def vary(
     return ((), (variants,)) if isinstance(variants, Failure) else (variants, ())
 
 
-def shown_variants(
-    variants: Sequence[Variant], context: RequestContext
-) -> dict[str, int | str]:  # fmt: skip
+def shown_variants(variants: Sequence[Variant], context: RequestContext) -> dict[str, int | str]:
     """How many other phrasings there are, and why where they are fewer than asked for."""
     asked = context.budgets.variants
     shown: dict[str, int | str] = {"variants": len(variants), "variants_asked": asked}

@@ -98,7 +98,8 @@ def test_the_fingerprint_names_model_and_server_and_not_the_key():
         return RemoteEmbedder(Endpoint(url, key=key), model=model, dimensions=4).fingerprint
 
     assert of("http://a/v1/embeddings") == of("http://a/v1/embeddings", key="another")
-    assert len({of("http://a/v1"), of("http://b/v1"), of("http://a/v1", model="large")}) == 3
+    places = [of("http://a/v1"), of("http://b/v1"), of("http://a:81/v1"), of("http://a/v2")]
+    assert len({*places, of("http://a/v1", model="large")}) == 5
     assert "sk-secret" not in of("http://a/v1")
 
 

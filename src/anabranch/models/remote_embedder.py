@@ -76,7 +76,7 @@ class RemoteEmbedder:
     def fingerprint(self) -> str:
         """Model and server: another server may well serve another model by the same name."""
         parts = urlsplit(self._endpoint.url)
-        place = f"{parts.hostname}{parts.path}".encode()
+        place = f"{parts.netloc}{parts.path}".encode()
         return f"openai:{self._model}@{hashlib.sha256(place).hexdigest()[:12]}"
 
     @property
