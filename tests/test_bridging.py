@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from anabranch.bridging import (
+    CLAUSE_WEIGHT,
     DOCUMENTS_LIFTED,
     HIGHEST_SHARE,
     FollowUp,
     Found,
     Question,
-    clauses,
     follow_ups,
     lift,
     weigh,
@@ -78,34 +78,22 @@ LONG = (
     "Which firm from Mountain View released a lite model in spring, "
     "is accused of harming news publishers by its default search deals?"
 )
-OPEN_CLAUSE = "is accused of harming news publishers by its default search deals"
+CLOSING_ONE = about("", "the firm from mountain view released a lite model in spring")
 
 
-def test_a_clause_that_the_best_passage_leaves_open_is_asked_for_alone() -> None:
-    closing_one = about("", "the firm from mountain view released a lite model in spring")
-    assert [item.text for item in proposed(LONG, closing_one)] == [OPEN_CLAUSE]
-
-
-def test_a_clause_that_the_best_passage_closes_is_not_asked_for() -> None:
-    assert proposed(LONG, about("", LONG.lower())) == []
+def test_each_clause_of_a_long_question_is_asked_for_alone_once() -> None:
+    assert [item.text for item in proposed(LONG, CLOSING_ONE) if item.is_clause] == [
+        "Which firm from Mountain View released a lite model in spring",
+        "is accused of harming news publishers by its default search deals",
+    ]
+    later = follow_ups(
+        Question.of(LONG, LEXICON), [CLOSING_ONE], limit=8, asked=frozenset({"mountain view"})
+    )
+    assert not any(item.is_clause for item in later)
 
 
 def test_a_description_that_asks_nothing_is_not_cut() -> None:
-    closing_one = about("", "the firm from mountain view released a lite model in spring")
-    assert proposed(LONG.rstrip("?"), closing_one) == []
-
-
-@pytest.mark.parametrize(
-    ("question", "parts"),
-    [
-        (LONG, 2),
-        ("Who founded Rome?", 0),
-        ("Who founded the oldest bank of Rome and Milan?", 1),
-        ("哪家公司在2023年发布了轻量模型，同时被指控损害新闻出版商的利益？", 2),
-    ],
-)
-def test_a_question_is_cut_into_clauses_that_can_be_searched(question: str, parts: int) -> None:
-    assert len(clauses(question)) == parts
+    assert proposed(LONG.rstrip("?"), CLOSING_ONE) == []
 
 
 # ----------------------------------------------------------------------------------------- weights
@@ -159,3 +147,18 @@ def test_a_bridge_without_weight_lifts_nothing() -> None:
 
 def test_a_bridge_lifts_nothing_out_of_nothing() -> None:
     assert lift({}, [({"n": 1.0}, 0.8)]) == {}
+
+
+def test_what_a_clause_finds_counts_beside_what_the_question_finds() -> None:
+    first = {"a": 2.0, "b": 1.0, "c": -1.0}
+    ranked = lift(first, [({"b": 1.5, "n": 4.0}, CLAUSE_WEIGHT), ({"b": 0.5}, CLAUSE_WEIGHT)])
+    assert ranked == {"n": 3.0, "b": 2.5, "a": 2.0, "c": -1.0}
+
+
+def test_a_clause_has_the_weight_of_the_question_and_takes_none_from_the_names() -> None:
+    clause = FollowUp("what", "what", 1.0, 0, "x", frozenset(), is_clause=True)
+    found = weights(
+        Found(clause, [chunk(SONG_TEXT, title="Brother")]),
+        Found(follow_up("Pearl Jam"), [chunk(BAND_TEXT, title="Pearl Jam")]),
+    )
+    assert found == (CLAUSE_WEIGHT, HIGHEST_SHARE)

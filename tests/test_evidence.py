@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from anabranch.evidence import as_context, estimate_tokens, guard, nearest, pack
-from anabranch.types import Answer, Citation, Place
+from anabranch.types import Answer, Citation, Passage, Place
 from fakes import chunk, evidence, passage
 
 
@@ -36,6 +36,49 @@ def test_evidence_ends_at_top_k_without_listing_the_rest() -> None:
     )
     assert [item.id for item in kept] == ["e1", "e2", "e3"]
     assert left_out == ()
+
+
+def listed(*found_by: str) -> list[Passage]:
+    return [passage(f"Fact {i}.", f"{i}.md", found_by=(name,)) for i, name in enumerate(found_by)]
+
+
+def relevances(passages: list[Passage], *values: float) -> dict[str, float]:
+    return {item.chunk.chunk_id: value for item, value in zip(passages, values, strict=True)}
+
+
+def test_room_is_no_reason_to_be_evidence() -> None:
+    passages = listed("q1", "q1", "q1", "q1", "q1")
+    known = relevances(passages, 0.9, 0.01, 0.01, 0.01, 0.5)
+    kept, left_out = pack(passages, known, top_k=8, context_tokens=999)
+    assert [item.source for item in kept] == ["0.md", "1.md", "2.md", "4.md"]
+    assert [(item.chunk_id, item.reason) for item in left_out] == [
+        (passages[3].chunk.chunk_id, "relevance")
+    ]
+
+
+@pytest.mark.parametrize("finder", ["b2", "s1", "s1.2"])
+def test_what_a_follow_up_or_a_sub_question_found_keeps_its_place(finder: str) -> None:
+    passages = listed("q1", "q1", "q1", finder)
+    kept, left_out = pack(
+        passages, relevances(passages, 0.9, 0.1, 0.1, 0.0), top_k=8, context_tokens=999
+    )
+    assert (len(kept), left_out) == (4, ())
+
+
+def test_nothing_below_top_k_is_listed_as_irrelevant() -> None:
+    passages = listed(*["q1"] * 12)
+    known = relevances(passages, 0.9, *[0.0] * 11)
+    _, left_out = pack(passages, known, top_k=5, context_tokens=999)
+    assert len(left_out) == 2
+
+
+def test_a_short_budget_goes_to_each_sub_question_before_more_of_the_first() -> None:
+    passages = [
+        passage(f"{i} " * 100, f"{i}.md", found_by=(name,))
+        for i, name in enumerate(("s1", "s1", "s1", "s2"))
+    ]
+    kept, _ = pack(passages, {}, top_k=4, context_tokens=110)
+    assert [item.source for item in kept] == ["0.md", "3.md"]
 
 
 def test_a_merged_passage_is_as_relevant_as_its_best_leaf() -> None:

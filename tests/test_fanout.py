@@ -155,9 +155,8 @@ async def test_the_scope_is_part_of_every_search() -> None:
     scope = Scope(collections=("handbook",), principals=("ann",))
     await search(world, *VARIANTS, scope=scope)
     assert set(world.store.scopes) == {scope}
-    # three text legs, one dense call, the lexicon, the parents, and the windows each time the
-    # fused list is looked at: for names, and for the ranking
-    assert len(world.store.scopes) == 8
+    # three text legs, one dense call, the parents, the windows for the ranking
+    assert len(world.store.scopes) == 6
 
 
 # ------------------------------------------------------------------------------------- fan-in

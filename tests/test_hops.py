@@ -18,6 +18,7 @@ from anabranch.types import (
     QueryKind,
     QueryResult,
     Retrieval,
+    Scope,
     Variant,
 )
 from fakes import HANG, World, chunk, hits
@@ -118,6 +119,36 @@ async def test_a_repaired_spelling_is_followed_up_in_place_of_the_question() -> 
     retrieval = await search(made, Variant(repaired, "spelling", 1.0))
     assert "Pearl Jam city founded" in bridges(retrieval)
     assert {query.parent for query in bridges(retrieval).values()} == {"q2"}
+
+
+async def test_a_hop_stays_in_the_scope_of_the_question() -> None:
+    made = world()
+    scope = Scope(collections=("handbook",), principals=("ann",))
+    retrieval = await search(made, scope=scope)
+    assert bridges(retrieval)
+    assert set(made.store.scopes) == {scope}
+
+
+async def test_a_claim_is_not_followed_up() -> None:
+    made = world()
+    claim = "The band that recorded Brother was formed in a city."
+    made.store.found = {claim: FIRST}
+    context = made.context()
+    query = Query("q1", claim, "original")
+    found = await retrieve(query, context, trace=context.trace(), parent="here", multi_hop=True)
+    assert bridges(found) == {}
+
+
+async def test_a_follow_up_is_a_finder_only_of_what_it_found_first() -> None:
+    made = world()
+    further = [chunk(f"a note number {n}", f"{n}.md", title="note") for n in range(3)]
+    made.store.found = {
+        QUESTION: (*FIRST, *(Hit(item, 0.4) for item in further)),
+        BRIDGE: (Hit(BAND, 0.8), Hit(OTHER, 0.7), *(Hit(item, 0.1) for item in further)),
+    }
+    finders = {passage.chunk.source: passage.found_by for passage in (await search(made)).passages}
+    assert [name[0] for name in finders["band.md"]] == ["b"]
+    assert all(name == "q1" for name in finders["2.md"])
 
 
 async def test_a_first_hop_that_found_nothing_is_not_followed_up() -> None:

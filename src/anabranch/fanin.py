@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
 
 import numpy as np
 
-from anabranch.bridging import lift
+from anabranch.bridging import DOCUMENTS_LIFTED, lift
 from anabranch.fusion import (
     deduplicate,
     fold_copies,
@@ -155,7 +156,26 @@ def ranked(
     if most is not None:
         combined = dict(islice(combined.items(), most))
     asked = [result.query.id for result in results if result.query.kind in QUESTION_KINDS]
-    return deduplicate(to_passages(combined, results, rankings, similar_to=asked)), rankings
+    finders = _finders(rankings, {query.id for query in bridges})
+    return deduplicate(to_passages(combined, results, finders, similar_to=asked)), rankings
+
+
+def _finders(
+    rankings: Mapping[str, Mapping[str, float]], bridges: AbstractSet[str]
+) -> dict[str, Mapping[str, float]]:
+    """What each query is to be named for: a follow-up for its first finds, and for what nothing
+    else found. Its list goes on through half of what the question found anyway."""
+    known = {key for name, found in rankings.items() if name not in bridges for key in found}
+    return {
+        name: found
+        if name not in bridges
+        else {
+            key: score
+            for place, (key, score) in enumerate(found.items())
+            if place < DOCUMENTS_LIFTED or key not in known
+        }
+        for name, found in rankings.items()
+    }
 
 
 def own_ranking(result: QueryResult, context: RequestContext) -> dict[str, float]:

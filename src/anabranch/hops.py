@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from anabranch.bridging import FollowUp, Found, Question, follow_ups, name_key, weigh
+from anabranch.clauses import asks
 from anabranch.fanin import (
     BRIDGE_CANDIDATES,
     QUESTION_KINDS,
@@ -73,10 +74,12 @@ async def follow_hops(
     """The results of the follow-up queries, each weighed by how much of the question it closed.
 
     A repaired spelling is followed up in place of the words as typed. Where the first hop found
-    nothing, or no time is left, there is nothing to follow.
+    nothing, no time is left, or the text asks nothing (``clauses.asks``), there is nothing to follow.
     """
     effort = context.budgets.effort
-    if not HOPS[effort] or not any(result.status == "ok" for result in results):
+    start = next((query for query in queries if query.kind == "spelling"), queries[0])
+    found_something = any(result.status == "ok" for result in results)
+    if not HOPS[effort] or not found_something or not asks(start.text):
         return ()
     lexicon = await attempt(
         "bridge",
@@ -85,7 +88,6 @@ async def follow_hops(
     )
     if isinstance(lexicon, Failure):  # planning has failed with it already, and says so
         return ()
-    start = next((query for query in queries if query.kind == "spelling"), queries[0])
     known = _Known(Question.of(start.text, lexicon))
     looked = await first_ranking(results, context, question=queries[0].text)
     bridges: tuple[QueryResult, ...] = ()
