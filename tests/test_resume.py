@@ -41,6 +41,19 @@ def test_a_reply_joins_the_question() -> None:
     assert known.question == "How much leave is there?"
 
 
+def test_a_reply_joins_the_question_as_it_stands_on_its_own() -> None:
+    made = signed(question="And in Boston?", standalone="How much leave is there in Boston?")
+    known = validate(made, "for interns", KEY)
+    assert known.refined_question() == "How much leave is there in Boston? for interns"
+    assert known.question == "And in Boston?"
+
+
+def test_a_snapshot_from_before_there_were_follow_ups_is_still_known() -> None:
+    made = signed()
+    assert "standalone" not in made
+    assert validate(made, "Berlin", KEY).standalone == ""
+
+
 def test_a_second_reply_stands_behind_the_first() -> None:
     known = validate(signed(replies=("Berlin",)), "for interns", KEY)
     assert known.refined_question() == "How much leave is there? Berlin for interns"

@@ -632,6 +632,54 @@ async def test_history_reaches_every_grade_and_a_part_is_told_the_whole_question
     assert world.grader.histories == [history, inside, inside]
 
 
+FOLLOW_UP, STANDALONE = "And in Boston?", "How much leave is there in Boston?"
+
+
+def follow_up(**changes: Any) -> World:
+    world = World()
+    world.planner.script = replace(
+        Plan("simple", "one fact", standalone=STANDALONE, filled_in="'leave' from turn 1"),
+        **changes,
+    )
+    world.store.found = {STANDALONE: hits("a")}
+    return world
+
+
+async def test_a_follow_up_is_searched_varied_graded_and_shown_as_it_stands_on_its_own() -> None:
+    world = follow_up()
+    outcome = await ask(world, FOLLOW_UP)
+    assert (outcome.question, outcome.effective_question) == (FOLLOW_UP, STANDALONE)
+    assert [query.text for query in outcome.queries] == [STANDALONE]
+    assert world.planner.varied == [STANDALONE]
+    assert [question for question, _ in world.grader.calls] == [STANDALONE]
+    assert outcome.status == "answerable"
+
+
+async def test_the_trace_says_what_the_conversation_supplied() -> None:
+    outcome = await ask(follow_up(), FOLLOW_UP)
+    detail = outcome.trace[0].detail
+    assert (detail["standalone"], detail["filled_in"]) == (STANDALONE, "'leave' from turn 1")
+
+
+async def test_the_parts_of_a_complex_follow_up_are_told_the_question_on_its_own() -> None:
+    subs = complex_plan(BERLIN, BOSTON).sub_questions
+    world = follow_up(complexity="complex", sub_questions=subs)
+    outcome = await ask(world, FOLLOW_UP)
+    inside = (Turn("user", STANDALONE),)
+    assert world.grader.histories == [(), inside, inside]
+    assert {query.text for query in outcome.queries} == {STANDALONE, BERLIN, BOSTON}
+
+
+async def test_a_reply_joins_the_follow_up_as_it_stands_on_its_own() -> None:
+    world = follow_up()
+    world.grader.script = {STANDALONE: SLOT}
+    asked = await ask(world, FOLLOW_UP)
+    resumed = await reply(world, asked, "for interns")
+    joined = f"{STANDALONE} for interns"
+    assert (resumed.question, resumed.effective_question) == (FOLLOW_UP, joined)
+    assert [query.text for query in resumed.queries] == [joined]
+
+
 async def test_every_node_of_a_run_is_in_its_trace_in_order() -> None:
     world = simple("a")
     world.store.found = {Q: hits("a"), BROAD.query: hits("b")}

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         Scope,
         SourceRecord,
         TraceEvent,
+        Turn,
     )
 
 __version__ = "0.1.0"
@@ -53,7 +54,7 @@ _HOMES = {
     "anabranch.trace": ("RunEvent",),
     "anabranch.types": (
         "AddReport", "Answer", "Citation", "Clarification", "Evidence", "EvidenceGrade",
-        "Failure", "FileReport", "Outcome", "Scope", "SourceRecord", "TraceEvent",
+        "Failure", "FileReport", "Outcome", "Scope", "SourceRecord", "TraceEvent", "Turn",
     ),
     "anabranch.errors": (
         "AnabranchError", "CollectionNotFoundError", "ConfigurationError", "IndexVersionError",
@@ -95,6 +96,7 @@ __all__ = [
     "SourceRecord",
     "StorageError",
     "TraceEvent",
+    "Turn",
     "__version__",
     "load_settings",
 ]

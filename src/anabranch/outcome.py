@@ -45,7 +45,10 @@ QUERY_HITS_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What a finished run knows beside its conclusion."""
+    """What a finished run knows beside its conclusion.
+
+    ``standalone`` is the question with what the conversation supplied, empty where it is as asked.
+    """
 
     question: str
     effective_question: str
@@ -60,6 +63,7 @@ class RunFacts:
     branches: tuple[BranchResult, ...]
     failures: tuple[Failure, ...]
     trace: tuple[TraceEvent, ...]
+    standalone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +224,7 @@ def _snapshot(
         schema=RESUME_SCHEMA,
         id=clarification.id,
         question=facts.question,
+        standalone=facts.standalone,
         replies=facts.replies,
         route=clarification.kind,
         status=conclusion.status,  # type: ignore[arg-type]

@@ -36,13 +36,17 @@ class SnapshotScope(BaseModel):
 
 
 class Snapshot(BaseModel):
-    """A validated snapshot. ``replies`` are the answers given so far, oldest first."""
+    """A validated snapshot. ``replies`` are the answers given so far, oldest first.
+
+    ``standalone`` is the question with what the conversation supplied; empty: as asked.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     schema_: Literal["anabranch.resume/1"] = Field(RESUME_SCHEMA, alias="schema")
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
     question: Annotated[str, Field(min_length=1, max_length=100_000)]
+    standalone: Annotated[str, Field(max_length=200_000)] = ""
     replies: tuple[_Name, ...] = ()
     route: Literal["clarify", "scope_select"]
     status: Literal["needs_clarification", "needs_scope_selection"]
@@ -59,7 +63,13 @@ class Snapshot(BaseModel):
 
     def refined_question(self) -> str:
         """The question with every reply behind it; what is searched and graded."""
-        return join_question(self.question, self.replies)
+        return join_question(self.standalone or self.question, self.replies)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON values. An empty ``standalone`` is left out: snapshots from before there was one
+        keep their signature."""
+        plain = self.model_dump(mode="json", by_alias=True)
+        return {name: value for name, value in plain.items() if name != "standalone" or value}
 
 
 def join_question(question: str, replies: Sequence[str]) -> str:
@@ -74,7 +84,7 @@ def clarification_id(question: str, replies: Sequence[str], prompt: str) -> str:
 
 def sign(snapshot: Snapshot, key: bytes) -> dict[str, Any]:
     """The snapshot as JSON values with its signature (HMAC-SHA256 over canonical JSON)."""
-    plain = snapshot.model_dump(mode="json", by_alias=True)
+    plain = snapshot.to_plain()
     return {**plain, "signature": _signature(plain, key)}
 
 
@@ -120,7 +130,7 @@ def validate(snapshot: Mapping[str, Any] | None, reply: str, key: bytes) -> Snap
     signature = snapshot.get("signature")
     if not isinstance(signature, str) or not hmac.compare_digest(
         signature.encode("utf-8", "replace"),
-        _signature(known.model_dump(mode="json", by_alias=True), key).encode(),
+        _signature(known.to_plain(), key).encode(),
     ):
         raise SnapshotError(
             "The snapshot was changed, or was made by another knowledge base: its signature does "

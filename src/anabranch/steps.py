@@ -54,7 +54,7 @@ async def plan(question: str, context: RequestContext) -> tuple[Plan, Failures]:
         planned = Plan("simple", "the planner failed: searched as it is")
     variants = planned.variants[: context.budgets.variants]
     if not variants:
-        variants, more = await vary(question, context, lexicon=lexicon)
+        variants, more = await vary(planned.standalone or question, context, lexicon=lexicon)
         failures += more
     subs = [await _with_variants(sub, context, lexicon) for sub in _usable(planned)]
     return replace(planned, variants=variants, sub_questions=tuple(subs)), failures
@@ -73,6 +73,13 @@ async def vary(
         context.remaining(context.budgets.query_timeout, share=SHARE_OF_PLANNING),
     )
     return ((), (variants,)) if isinstance(variants, Failure) else (variants, ())
+
+
+def shown_standalone(planned: Plan) -> dict[str, str]:
+    """What the conversation supplied, for the trace; nothing where the question is as asked."""
+    if not planned.standalone:
+        return {}
+    return {"standalone": planned.standalone, "filled_in": planned.filled_in}
 
 
 def shown_variants(variants: Sequence[Variant], context: RequestContext) -> dict[str, int | str]:

@@ -199,7 +199,7 @@ def _both(mine: tuple[str, ...] | None, theirs: tuple[str, ...] | None) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One earlier turn of the conversation."""
+    """One earlier turn of the conversation, oldest first where there are several."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -227,12 +227,19 @@ class SubQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a question will be searched. ``sub_questions`` is empty when it is simple."""
+    """How a question will be searched. ``sub_questions`` is empty when it is simple.
+
+    ``standalone`` is the question as it stands on its own where the conversation supplies what it
+    leaves out; empty: as asked. ``filled_in`` says in words what came from which turn. Variants and
+    sub-questions are those of the standalone question.
+    """
 
     complexity: Complexity
     reason: str
     variants: tuple[Variant, ...] = ()
     sub_questions: tuple[SubQuestion, ...] = ()
+    standalone: str = ""
+    filled_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)

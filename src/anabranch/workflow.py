@@ -59,7 +59,11 @@ _INDEX_CHANGED = Failure(
 
 
 class RagState(TypedDict, total=False):
-    """What one run knows. A node returns the keys that it changed."""
+    """What one run knows. A node returns the keys that it changed.
+
+    ``question`` is as it was asked (and replied to); ``query`` has the text that is searched and
+    graded: the question with what the conversation supplies.
+    """
 
     question: str
     anonymized_question: str
@@ -101,10 +105,11 @@ async def classify_complexity(state: RagState, runtime: Runtime[RequestContext])
     with trace.step("classify_complexity", state["question"]) as step:
         plan, failures = await steps.plan(state["question"], runtime.context)
         step.detail.update(
-            complexity=plan.complexity, reason=plan.reason,
+            complexity=plan.complexity, reason=plan.reason, **steps.shown_standalone(plan),
             **steps.shown_variants(plan.variants, runtime.context),
         )  # fmt: skip
     planned = RagState(
+        query=replace(state["query"], text=plan.standalone or state["question"]),
         complexity=plan.complexity, complexity_reason=plan.reason,
         variants=plan.variants, sub_questions=plan.sub_questions,
     )  # fmt: skip
@@ -227,7 +232,7 @@ def after_grade(state: RagState) -> Literal["rewrite_question", "__end__"]:
 
 def fan_out(state: RagState) -> list[Send]:
     """One branch for the original question at full weight, one for each sub-question."""
-    question = state["question"]
+    question = state["query"].text
     original = BranchState(
         question=question, query=state["query"], variants=state["variants"], sub_question=None
     )
@@ -392,7 +397,8 @@ def _facts(state: Mapping[str, Any] | RagState, snapshot: Snapshot | None) -> Ru
     docs = (state["docs"],) if "docs" in state else ()
     return RunFacts(
         question=snapshot.question if snapshot else state["question"],
-        effective_question=state["question"],
+        effective_question=state["query"].text,
+        standalone=_standalone(state, snapshot),
         replies=snapshot.replies if snapshot else (),
         complexity=state["complexity"],
         complexity_reason=state["complexity_reason"],
@@ -405,6 +411,13 @@ def _facts(state: Mapping[str, Any] | RagState, snapshot: Snapshot | None) -> Ru
         failures=state["failures"],
         trace=state["rag_trace"],
     )
+
+
+def _standalone(state: Mapping[str, Any] | RagState, snapshot: Snapshot | None) -> str:
+    """The question on its own, without replies; empty where it is as it was asked."""
+    if snapshot is not None:
+        return snapshot.standalone
+    return "" if state["query"].text == state["question"] else state["query"].text
 
 
 @cache
