@@ -8,6 +8,7 @@ from anabranch.bridging import (
     CLAUSE_WEIGHT,
     DOCUMENTS_LIFTED,
     HIGHEST_SHARE,
+    Bridge,
     FollowUp,
     Found,
     Question,
@@ -133,26 +134,31 @@ def test_a_bridge_that_found_nothing_weighs_nothing() -> None:
 
 def test_the_first_finds_are_lifted_below_the_best_and_the_rest_comes_last() -> None:
     bridge = {f"n{place}": 4.0 - place for place in range(DOCUMENTS_LIFTED + 1)}
-    ranked = lift({"a": 3.0, "b": 1.0, "c": -1.0}, [(bridge, 0.8)])
+    ranked = lift({"a": 3.0, "b": 1.0, "c": -1.0}, [Bridge(bridge, 0.8)])
     assert list(ranked)[:2] == ["a", "n0"]
     assert ranked["n0"] == pytest.approx(0.8 * 3.0)
     assert list(ranked)[-1] == f"n{DOCUMENTS_LIFTED}"
 
 
 def test_a_bridge_without_weight_lifts_nothing() -> None:
-    ranked = lift({"a": 3.0, "b": -1.0}, [({"b": 2.0, "n": 1.0}, 0.0)])
+    ranked = lift({"a": 3.0, "b": -1.0}, [Bridge({"b": 2.0, "n": 1.0}, 0.0)])
     assert list(ranked) == ["a", "b", "n"]
     assert ranked["b"] == -1.0
 
 
 def test_a_bridge_lifts_nothing_out_of_nothing() -> None:
-    assert lift({}, [({"n": 1.0}, 0.8)]) == {}
+    assert lift({}, [Bridge({"n": 1.0}, 0.8)]) == {}
 
 
 def test_what_a_clause_finds_counts_beside_what_the_question_finds() -> None:
     first = {"a": 2.0, "b": 1.0, "c": -1.0}
-    ranked = lift(first, [({"b": 1.5, "n": 4.0}, CLAUSE_WEIGHT), ({"b": 0.5}, CLAUSE_WEIGHT)])
+    clauses = [Bridge(found, 1.0, is_clause=True) for found in ({"b": 1.5, "n": 4.0}, {"b": 0.5})]
+    ranked = lift(first, clauses)
     assert ranked == {"n": 3.0, "b": 2.5, "a": 2.0, "c": -1.0}
+
+
+def test_a_name_of_full_weight_is_no_clause() -> None:
+    assert lift({"a": 2.0, "c": -1.0}, [Bridge({"n": 4.0}, 1.0)])["n"] == 2.0
 
 
 def test_a_clause_has_the_weight_of_the_question_and_takes_none_from_the_names() -> None:

@@ -187,7 +187,7 @@ async def test_without_time_left_nothing_is_followed_up() -> None:
     async def search(queries: Sequence[Query], within: RequestContext) -> tuple[QueryResult, ...]:
         raise AssertionError(f"searched {[item.text for item in queries]}")
 
-    assert await follow_hops([query], [first], context, search=search) == ()
+    assert (await follow_hops([query], [first], context, search=search))[0] == ()
 
 
 async def test_a_lexicon_that_fails_leaves_the_first_hop() -> None:

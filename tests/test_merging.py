@@ -144,14 +144,23 @@ ONE, TWO, THREE = part(0, 12, "left"), part(14, 26, "right"), part(27, 41, "righ
 def test_neighbours_are_one_passage_of_the_text_between_them() -> None:
     [joined] = join_neighbours([TWO, ONE], ABOVE)
     assert (joined.chunk.text, joined.chunk.start, joined.chunk.end) == (TEXT[:26], 0, 26)
-    assert (joined.chunk.chunk_id, joined.merged_from) == ("part14", ("part0",))
     assert joined.chunk.page == 1
+
+
+def test_joined_neighbours_are_no_stored_chunk_and_name_those_that_they_were() -> None:
+    [joined] = join_neighbours([TWO, ONE], ABOVE)
+    [again] = join_neighbours([ONE, TWO], ABOVE)
+    assert joined.merged_from == ("part14", "part0")
+    assert joined.chunk.chunk_id not in {*joined.merged_from, *ABOVE}
+    assert joined.chunk.chunk_id == again.chunk.chunk_id
+    assert [(place.start, place.end) for place in joined.provenance] == [(0, 26), (14, 26), (0, 12)]
 
 
 def test_a_run_of_neighbours_is_one_passage_at_the_best_place() -> None:
     joined = join_neighbours([stranger(), THREE, ONE, TWO], ABOVE)
-    assert ids(joined) == ["stranger", "part27"]
+    assert joined[0].chunk.chunk_id == "stranger"
     assert joined[1].chunk.text == TEXT
+    assert {"part0", "part14", "part27"} <= set(joined[1].merged_from)
 
 
 def test_what_is_above_neighbours_is_asked_for_level_by_level() -> None:

@@ -222,6 +222,28 @@ def test_the_original_question_comes_first_wherever_its_branch_stands() -> None:
     assert interleave([part, whole], top_k=8) == interleave([whole, part], top_k=8)
 
 
+def test_with_fewer_places_than_branches_each_sub_question_comes_before_the_whole() -> None:
+    whole = branch(0, "answerable", STRONG, "a1", "a2")
+    parts = [branch(number, "answerable", STRONG, f"p{number}") for number in (1, 2, 3)]
+    texts = [item.chunk.text for item in interleave([whole, *parts], top_k=3)]
+    assert texts == ["p1", "p2", "p3", "a1", "a2"]
+
+
+def test_joined_neighbours_in_a_later_branch_keep_what_the_first_of_them_alone_lacks() -> None:
+    text = "a" * 90
+    leaf = passage(chunk=chunk(text, "long.md", chunk_id="leaf"))
+    both = passage(chunk=chunk(f"{text} b", "long.md", chunk_id="both"), merged_from=("leaf", "b"))
+    [kept] = interleave(
+        [
+            BranchResult(None, "answerable", Retrieval((leaf,)), STRONG),
+            BranchResult(SubQuestion("s1", "?"), "answerable", Retrieval((both,)), STRONG),
+        ],
+        top_k=8,
+    )
+    assert kept.chunk == both.chunk
+    assert kept.merged_from == ("leaf", "b")
+
+
 def test_a_passage_that_two_branches_found_is_one_with_both_as_finders() -> None:
     [kept] = interleave(
         [branch(0, "answerable", STRONG, "a"), branch(1, "answerable", STRONG, "a")], top_k=8

@@ -260,33 +260,36 @@ def _terms_of(chunk: Chunk) -> frozenset[str]:
 # ------------------------------------------------------------------------------------------ fusing
 
 
-def lift(
-    fused: Mapping[str, float], bridges: Sequence[tuple[Mapping[str, float], float]]
-) -> dict[str, float]:
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """What one follow-up found: its own fused ranking, best first, and its weight (``weigh``)."""
+
+    ranking: Mapping[str, float]
+    weight: float
+    is_clause: bool = False
+
+
+def lift(fused: Mapping[str, float], bridges: Sequence[Bridge]) -> dict[str, float]:
     """``fused`` with what follow-ups found, best first; nothing of it goes.
 
-    Each follow-up is its own fused ranking and its weight (``weigh``). What a clause found has the
-    score of the clause that it answers best added, as standard as the question's own. The first
-    documents of a name stand at its share of the best score, in proportion to their own scores,
-    and never lower than they stood; the rest of what only names found comes after everything else.
+    What a clause found has the score of the clause that it answers best added, as standard as the
+    question's own. The first documents of a name stand at its share of the best score, in
+    proportion to their own scores, and never lower than they stood; the rest of what only
+    follow-ups found comes after everything else.
     """
     if not fused:
         return {}
-    lifted = _with_clauses(fused, [ranking for ranking, weight in bridges if _is_clause(weight)])
+    lifted = _with_clauses(fused, [bridge.ranking for bridge in bridges if bridge.is_clause])
     top, below = max(lifted.values()), min(fused.values()) - 1.0
-    for ranking, weight in bridges:
-        best = max(ranking.values(), default=0.0)
-        for place, (key, score) in enumerate(ranking.items()):
+    for bridge in bridges:
+        best = max(bridge.ranking.values(), default=0.0)
+        lifts = not bridge.is_clause and bridge.weight > 0 and best > 0 and top > 0
+        for place, (key, score) in enumerate(bridge.ranking.items()):
             height = below
-            is_first = place < DOCUMENTS_LIFTED and not _is_clause(weight)
-            if is_first and weight > 0 and best > 0 and top > 0:
-                height = weight * top * max(0.0, score) / best
+            if lifts and place < DOCUMENTS_LIFTED:
+                height = bridge.weight * top * max(0.0, score) / best
             lifted[key] = max(lifted.get(key, below), height)
     return dict(sorted(lifted.items(), key=lambda item: (-item[1], item[0])))
-
-
-def _is_clause(weight: float) -> bool:
-    return weight >= CLAUSE_WEIGHT
 
 
 def _with_clauses(

@@ -133,6 +133,7 @@ def _evidence(passage: Passage, number: int, relevance: Mapping[str, float]) -> 
         provenance=passage.provenance,
         context=chunk.context,
         windows=passage.windows,
+        merged_from=passage.merged_from,
     )
 
 

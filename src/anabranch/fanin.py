@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from anabranch.bridging import DOCUMENTS_LIFTED, lift
+from anabranch.bridging import DOCUMENTS_LIFTED, Bridge, lift
 from anabranch.fusion import (
     deduplicate,
     fold_copies,
@@ -72,10 +72,17 @@ async def attempt(where: str, step: Awaitable[Result], seconds: float) -> Result
 
 
 async def fan_in(
-    results: Sequence[QueryResult], context: RequestContext, *, question: str
+    results: Sequence[QueryResult],
+    context: RequestContext,
+    *,
+    question: str,
+    looked: Looked | None = None,
 ) -> Retrieval:
-    """Results of queries as one list of passages: fused, each text once, merged to parents."""
-    looked = await first_ranking(results, context, question=question)
+    """Results of queries as one list of passages: fused, each text once, merged to parents.
+
+    ``looked`` is their first ranking, where it is known.
+    """
+    looked = looked or await first_ranking(results, context, question=question)
     passages, rankings = ranked(results, context, first=looked.scores)
     # Merging looks at what may become evidence; the tail is kept only as a ranking.
     window = 3 * context.budgets.top_k
@@ -151,7 +158,7 @@ def ranked(
     """
     rankings = {result.query.id: own_ranking(result, context) for result in results}
     bridges = [result.query for result in results if result.query.kind == "bridge"]
-    combined = lift(first, [(rankings[query.id], query.weight) for query in bridges])
+    combined = lift(first, [Bridge(rankings[q.id], q.weight, q.is_clause) for q in bridges])
     combined = with_foreign(combined, results, rankings)
     if most is not None:
         combined = dict(islice(combined.items(), most))

@@ -19,7 +19,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from anabranch.fanin import SHARE_OF_A_LEG, attempt, fan_in, rerank
+from anabranch.fanin import SHARE_OF_A_LEG, Looked, attempt, fan_in, rerank
 from anabranch.foreign_legs import ask_foreign, is_foreign_alone, place_foreign
 from anabranch.fusion import identified
 from anabranch.hops import BRIDGED_KINDS, follow_hops
@@ -208,7 +208,7 @@ async def retrieve(
     # What finishes first must not come first in the trace.
     aside = replace(trace, events=[])
     try:
-        results, foreign = await asyncio.gather(
+        (results, looked), foreign = await asyncio.gather(
             _search_stored(queries, context, trace=trace, parent=parent, multi_hop=multi_hop),
             ask_foreign(question, context, trace=aside, parent=parent),
         )
@@ -216,11 +216,11 @@ async def retrieve(
         trace.events.extend(aside.events)
     results += await place_foreign(foreign, results, context)
     if earlier is not None:
-        results = (*earlier.results, *results)
+        results, looked = (*earlier.results, *results), None
     with trace.step(
         "merge", "fuse and merge", id=f"{parent}.merge", parent=parent, group=question.group
     ) as step:
-        retrieval = await fan_in(results, context, question=question.text)
+        retrieval = await fan_in(results, context, question=question.text, looked=looked)
         step.detail.update(
             lists=sum(bool(leg.hits) for result in results for leg in result.legs),
             passages=len(retrieval.passages),
@@ -238,20 +238,22 @@ async def _search_stored(
     trace: Trace,
     parent: str,
     multi_hop: bool,
-) -> tuple[QueryResult, ...]:
-    """What the queries found in the store, and the follow-ups of what they found.
+) -> tuple[tuple[QueryResult, ...], Looked | None]:
+    """What the queries found in the store and the follow-ups of what they found; with their first
+    ranking, where there were follow-ups.
 
     A scope of foreign retrievers alone leaves nothing to search here, which is not a search that
     found nothing.
     """
     if is_foreign_alone(context.scope):
-        return tuple(QueryResult(query, ()) for query in queries[:1])
+        return tuple(QueryResult(query, ()) for query in queries[:1]), None
     results = await _run(queries, context, trace=trace, parent=parent)
     if queries[0].kind not in BRIDGED_KINDS:
-        return results
+        return results, None
     search = partial(_run, trace=trace, parent=parent)
     legs: tuple[LegName, ...] = ("dense", "text") if multi_hop else ("text",)
-    return results + await follow_hops(queries, results, context, search=search, legs=legs)
+    bridges, looked = await follow_hops(queries, results, context, search=search, legs=legs)
+    return results + bridges, looked
 
 
 def _with_variants(

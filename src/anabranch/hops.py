@@ -15,6 +15,7 @@ from anabranch.clauses import asks
 from anabranch.fanin import (
     BRIDGE_CANDIDATES,
     QUESTION_KINDS,
+    Looked,
     attempt,
     first_ranking,
     own_ranking,
@@ -70,8 +71,9 @@ async def follow_hops(
     *,
     search: Search,
     legs: tuple[LegName, ...] = ("dense", "text"),
-) -> tuple[QueryResult, ...]:
-    """The results of the follow-up queries, each weighed by how much of the question it closed.
+) -> tuple[tuple[QueryResult, ...], Looked | None]:
+    """The results of the follow-up queries, each weighed by how much of the question it closed,
+    and the first ranking of ``results``, where it was needed.
 
     A repaired spelling is followed up in place of the words as typed. Where the first hop found
     nothing, no time is left, or the text asks nothing (``clauses.asks``), there is nothing to follow.
@@ -80,14 +82,14 @@ async def follow_hops(
     start = next((query for query in queries if query.kind == "spelling"), queries[0])
     found_something = any(result.status == "ok" for result in results)
     if not HOPS[effort] or not found_something or not asks(start.text):
-        return ()
+        return (), None
     lexicon = await attempt(
         "bridge",
         context.parts.store.lexicon(context.scope),
         context.remaining(context.budgets.query_timeout, share=SHARE_OF_A_HOP),
     )
     if isinstance(lexicon, Failure):  # planning has failed with it already, and says so
-        return ()
+        return (), None
     known = _Known(Question.of(start.text, lexicon))
     looked = await first_ranking(results, context, question=queries[0].text)
     bridges: tuple[QueryResult, ...] = ()
@@ -104,7 +106,7 @@ async def follow_hops(
         found = await search(asked, _within(context, seconds))
         bridges += _weighed(found, proposed, known.question, (*results, *bridges), context)
         known = known.after(proposed, passages)
-    return bridges
+    return bridges, looked
 
 
 def _to_read(
@@ -152,6 +154,7 @@ def _queries(
             parent=finder.get(follow_up.source, start.id),
             group=start.group,
             legs=legs,
+            is_clause=follow_up.is_clause,
         )
         for number, follow_up in enumerate(proposed, len(bridges) + 1)
     ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from itertools import pairwise
 
 from anabranch.chunking import text_hash
@@ -81,40 +82,41 @@ def drop_contained(passages: Sequence[Passage]) -> list[Passage]:
 
     The wider passage takes the better place of the two, with the finders of both.
     """
-    kept: list[Passage] = []
-    for passage in passages:
-        around = [i for i, other in enumerate(kept) if _contains(other.chunk, passage.chunk)]
-        if around:
-            kept[around[0]] = absorb(kept[around[0]], passage)
+    kept: dict[int, Passage] = {}
+    places: dict[str, list[int]] = {}  # of what is kept, by source
+    for at, passage in enumerate(passages):
+        own = places.setdefault(passage.chunk.source_id, [])
+        around = next((i for i in own if _contains(kept[i].chunk, passage.chunk)), None)
+        if around is not None:
+            kept[around] = absorb(kept[around], passage)
             continue
-        inside = [i for i, other in enumerate(kept) if _contains(passage.chunk, other.chunk)]
+        inside = [i for i in own if _contains(passage.chunk, kept[i].chunk)]
         if not inside:
-            kept.append(passage)
+            kept[at] = passage
+            own.append(at)
             continue
-        first = kept[inside[0]]
-        wide = first
-        for index in inside[1:]:
-            wide = absorb(wide, kept[index])
-        wide = absorb(wide, passage)
-        parts = (first.chunk.chunk_id, *wide.merged_from)
-        wide = replace(
-            wide,
-            chunk=passage.chunk,
-            merged_from=tuple(name for name in parts if name != passage.chunk.chunk_id),
-            windows=passage.windows or wide.windows,
-        )
-        kept = [
-            wide if i == inside[0] else other
-            for i, other in enumerate(kept)
-            if i == inside[0] or i not in inside
-        ]
-    return kept
+        kept[inside[0]] = _widened([kept.pop(i) for i in inside], passage)
+        places[passage.chunk.source_id] = [i for i in own if i not in inside[1:]]
+    return [kept[at] for at in sorted(kept)]
+
+
+def _widened(inside: Sequence[Passage], passage: Passage) -> Passage:
+    """``passage`` at the place of the first of those that lie in it."""
+    wide = inside[0]
+    for other in (*inside[1:], passage):
+        wide = absorb(wide, other)
+    parts = (inside[0].chunk.chunk_id, *wide.merged_from)
+    return replace(
+        wide,
+        chunk=passage.chunk,
+        merged_from=tuple(name for name in parts if name != passage.chunk.chunk_id),
+        windows=passage.windows or wide.windows,
+    )
 
 
 def _contains(outer: Chunk, inner: Chunk) -> bool:
-    return (
-        outer.source_id == inner.source_id and outer.start <= inner.start and inner.end <= outer.end
-    )
+    """Of two chunks of one source."""
+    return outer.start <= inner.start and inner.end <= outer.end
 
 
 # --------------------------------------------------------------------------------------- neighbours
@@ -196,13 +198,23 @@ def _as_one(better: Passage, other: Passage, around: Chunk) -> Passage:
     text = around.text[start - around.start : end - around.start]
     earlier = min(better.chunk, other.chunk, key=lambda chunk: chunk.start)
     chunk = replace(
-        better.chunk, text=text, start=start, end=end, page=earlier.page,
-        context=earlier.context, content_hash=text_hash(text), metadata=around.metadata,
+        better.chunk, chunk_id=_joined_id(better.chunk, start, end, text), text=text, start=start,
+        end=end, page=earlier.page, chunk_index=earlier.chunk_index, context=earlier.context,
+        content_hash=text_hash(text), metadata=around.metadata,
     )  # fmt: skip
     both = absorb(better, other)
+    parts = (better.chunk.chunk_id, *both.merged_from)
     windows = sorted({*better.windows, *other.windows}, key=lambda window: window.start)
     places = dict.fromkeys((*places_of(replace(chunk, metadata={})), *both.provenance))
-    return replace(both, chunk=chunk, windows=tuple(windows), provenance=tuple(places))
+    return replace(
+        both, chunk=chunk, windows=tuple(windows), provenance=tuple(places), merged_from=parts
+    )
+
+
+def _joined_id(chunk: Chunk, start: int, end: int, text: str) -> str:
+    """An id of its own: what was joined is no chunk that is stored, under either id."""
+    identity = f"{chunk.collection}\0{chunk.source_id}\0{start}\0{end}\0{text}"
+    return blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 # ------------------------------------------------------------------------------------------ repeats

@@ -209,10 +209,13 @@ def interleave(branches: Sequence[BranchResult], *, top_k: int) -> tuple[Passage
 
     Scores of different branches are not comparable, so ranks decide: the branches take turns,
     the original question first, until each has given its quota; then the rest follows in the
-    original question's order. A passage that several branches found has all of them as finders.
+    original question's order. Where there are fewer places than branches the original question
+    comes last: a place for each part tells more than one for what they say together. A passage
+    that several branches found has all of them as finders.
     """
     quota = max(1, top_k // max(1, len(branches)))
-    ordered = sorted(branches, key=lambda branch: branch.sub_question is not None)
+    short = len(branches) > top_k
+    ordered = sorted(branches, key=lambda branch: (branch.sub_question is None) == short)
     picked: list[Passage] = []
     for rank in range(quota):
         picked.extend(
@@ -222,7 +225,7 @@ def interleave(branches: Sequence[BranchResult], *, top_k: int) -> tuple[Passage
         )
     for branch in ordered:
         picked.extend(branch.retrieval.passages[quota:])
-    return tuple(drop_contained(deduplicate(_unique(picked))))
+    return tuple(deduplicate(drop_contained(_unique(picked))))
 
 
 def _unique(passages: Sequence[Passage]) -> list[Passage]:

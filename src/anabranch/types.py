@@ -247,7 +247,8 @@ class Query:
     """One search. ``id`` is unique in the request; ``group`` names the sub-question it serves.
 
     ``legs`` are the ways it is searched; a query without a dense leg is not embedded.
-    ``retriever`` names the foreign retriever that it was put to; None: the store.
+    ``retriever`` names the foreign retriever that it was put to; None: the store. ``is_clause``: of
+    kind ``bridge``, and a clause of the question, not a name that a passage brought in.
     """
 
     id: str
@@ -258,6 +259,7 @@ class Query:
     group: str | None = None
     legs: tuple[LegName, ...] = ("dense", "text")
     retriever: str | None = None
+    is_clause: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,7 +455,11 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A numbered passage that an answer may cite: ``text == extracted_text[start:end]``."""
+    """A numbered passage that an answer may cite: ``text == extracted_text[start:end]``.
+
+    ``merged_from`` are the ids of the chunks that it stands for: leaves that became their parent,
+    neighbours that were joined, copies. Of neighbours ``chunk_id`` is one that no chunk has.
+    """
 
     id: str
     chunk_id: str
@@ -473,6 +479,7 @@ class Evidence:
     provenance: tuple[Place, ...] = ()
     context: str = ""
     windows: tuple[WindowScore, ...] = ()
+    merged_from: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch.bridging import CLAUSE_WEIGHT, Question, follow_ups, lift
+from anabranch.bridging import Bridge, Question, follow_ups, lift
 from anabranch.lexicon import Lexicon
 from anabranch.names import names_in_sentence
 from fakes import chunk, passage
@@ -19,7 +19,8 @@ SCORES = st.integers(-40, 40).map(lambda quarters: quarters / 4)
 RANKINGS = st.dictionaries(KEYS, SCORES, max_size=6).map(
     lambda scores: dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
 )
-BRIDGES = st.lists(st.tuples(RANKINGS, st.sampled_from([0.0, 0.3, 0.65, 1.0])), max_size=4)
+WEIGHTS = st.sampled_from([0.0, 0.3, 0.65])
+BRIDGES = st.lists(st.builds(Bridge, RANKINGS, WEIGHTS, st.booleans()), max_size=4)
 TEXTS = st.text(max_size=80) | st.lists(
     st.sampled_from(
         [
@@ -45,14 +46,14 @@ TEXTS = st.text(max_size=80) | st.lists(
 @FAST
 @given(RANKINGS, BRIDGES)
 def test_no_candidate_of_the_first_hop_is_lost_or_falls(
-    first: dict[str, float], bridges: list[tuple[dict[str, float], float]]
+    first: dict[str, float], bridges: list[Bridge]
 ) -> None:
     lifted = lift(first, bridges)
     assert set(first) <= set(lifted)
     assert all(lifted[key] >= score for key, score in first.items())
     if first:
-        assert set(lifted) == set(first).union(*(ranking for ranking, _ in bridges))
-        by_name = [bridge for bridge in bridges if bridge[1] < CLAUSE_WEIGHT]
+        assert set(lifted) == set(first).union(*(bridge.ranking for bridge in bridges))
+        by_name = [bridge for bridge in bridges if not bridge.is_clause]
         assert (
             next(iter(lift(first, by_name))) == next(iter(lift(first, [])))
             or max(first.values()) <= 0
@@ -63,7 +64,7 @@ def test_no_candidate_of_the_first_hop_is_lost_or_falls(
 @given(RANKINGS, BRIDGES, st.randoms())
 def test_the_order_in_which_bridges_come_changes_nothing(
     first: dict[str, float],
-    bridges: list[tuple[dict[str, float], float]],
+    bridges: list[Bridge],
     order: random.Random,
 ) -> None:
     shuffled = list(bridges)
