@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test lint bench bench-peers clean
+.PHONY: help setup demo test lint serve bench bench-peers clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -15,6 +15,7 @@ help:
 	@echo 'make demo    add the sample documents and ask them five questions, offline'
 	@echo 'make test    run the tests'
 	@echo 'make lint    check style and types'
+	@echo 'make serve   serve the knowledge base in .anabranch over HTTP (KB=folder for another one)'
 	@echo 'make setup   install everything: all extras and the development tools'
 	@echo 'make bench   measure quality and speed (bench-peers: beside other libraries, see docs/benchmarks.md)'
 	@echo 'make clean   remove the environment and all caches'
@@ -29,6 +30,9 @@ lint: $(VENV)/.dev
 	@$(BIN)/python -m ruff check .
 	@$(BIN)/python -m ruff format --check .
 	@$(BIN)/python -m mypy
+
+serve: $(VENV)/.all
+	@$(BIN)/anabranch serve $(if $(KB),--kb '$(KB)')
 
 setup: $(VENV)/.all
 

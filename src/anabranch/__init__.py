@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anabranch.errors import (
+        AccessError,
         AnabranchError,
         CollectionNotFoundError,
         ConfigurationError,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         ReadingError,
         RemoteError,
         RunError,
+        SessionNotFoundError,
         SnapshotError,
         SourceNotFoundError,
         StorageError,
@@ -57,14 +59,13 @@ _HOMES = {
         "Failure", "FileReport", "Outcome", "Scope", "SourceRecord", "TraceEvent", "Turn",
     ),
     "anabranch.errors": (
-        "AnabranchError", "CollectionNotFoundError", "ConfigurationError", "IndexVersionError",
-        "InputError", "MissingExtraError", "ModelMismatchError", "QuestionError", "ReadingError",
-        "RemoteError", "RunError", "SnapshotError", "SourceNotFoundError", "StorageError",
+        "AccessError", "AnabranchError", "CollectionNotFoundError", "ConfigurationError", "IndexVersionError", "InputError", "MissingExtraError", "ModelMismatchError", "QuestionError", "ReadingError", "RemoteError", "RunError", "SessionNotFoundError", "SnapshotError", "SourceNotFoundError", "StorageError",
     ),
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "AccessError",
     "AddReport",
     "AnabranchError",
     "Answer",
@@ -90,6 +91,7 @@ __all__ = [
     "RunError",
     "RunEvent",
     "Scope",
+    "SessionNotFoundError",
     "Settings",
     "SnapshotError",
     "SourceNotFoundError",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anabranch.errors import AnabranchError, RunError
+from anabranch.errors import AnabranchError, MissingExtraError, RunError
 from anabranch.options import (
     CollectionOption,
     CollectionsOption,
@@ -387,6 +387,32 @@ def add_model(
         else:
             print(f"made: {clean(str(folder))}")
             print("use it: anabranch reindex --model multilingual")
+
+
+@app.command()
+def serve(
+    host: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="127.0.0.1.", show_default=False)
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65_535, metavar="N", help="8000; 0: a free one.")
+    ] = None,
+    kb: KbOption = None,
+    debug: DebugOption = False,
+) -> None:
+    """Serve the knowledge base over HTTP."""
+    with reporting(debug):
+        from anabranch.settings import load_settings
+
+        settings = load_settings(kb=kb, host=host, port=port)
+        try:
+            from anabranch.service.server import serve as serve_http
+        except ModuleNotFoundError as error:
+            raise MissingExtraError(
+                f"Serving needs {error.name!r}, which is not installed: "
+                "pip install 'anabranch[service]'"
+            ) from None
+        serve_http(settings)
 
 
 @app.command()

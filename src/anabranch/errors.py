@@ -6,7 +6,9 @@ AnabranchError
 │   ├── ReadingError          a file that cannot be turned into text
 │   ├── SourceNotFoundError   a path, source or document that does not exist in scope
 │   ├── CollectionNotFoundError
-│   └── SnapshotError         a resume snapshot that is damaged, foreign or outdated
+│   ├── SnapshotError         a resume snapshot that is damaged, foreign or outdated
+│   ├── SessionNotFoundError  a session, message, open question or job that is not the caller's
+│   └── AccessError           the caller may not do this
 ├── ConfigurationError        a setting, a model or an extra that does not fit (exit code 3)
 │   ├── MissingExtraError     an optional dependency is not installed
 │   ├── ModelMismatchError    the index was made with another embedder
@@ -53,6 +55,14 @@ class CollectionNotFoundError(InputError):
 
 class SnapshotError(InputError):
     """A resume snapshot is damaged, foreign or outdated."""
+
+
+class SessionNotFoundError(InputError):
+    """A session, an open question in it, or a job does not exist, or is not the caller's."""
+
+
+class AccessError(InputError):
+    """The caller may not do this: the key has another role, or other collections."""
 
 
 class ConfigurationError(AnabranchError):

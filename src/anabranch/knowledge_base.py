@@ -237,6 +237,13 @@ class KnowledgeBase:
         """Blocking twin of ``areindex``."""
         return self._background.wait(self._reindex(model, on_progress))
 
+    async def aprepare(self) -> None:
+        """Open everything that a request needs, and make the knowledge base where there is none.
+
+        For a service: its first question then waits for nothing.
+        """
+        await self._background.submit(self._open(create=True))
+
     def describe(self) -> KnowledgeBaseInfo:
         """The knowledge base at a glance."""
         return self._background.wait(self._describe())

@@ -95,6 +95,11 @@ class Settings(BaseSettings):
     )
     max_file_mb: float = Field(200.0, gt=0, description="Largest file that is read, in MB.")
     read_timeout: float = Field(120.0, gt=0, description="Seconds one file may take to read.")
+    host: str = Field("127.0.0.1", description="Address that the service listens at.")
+    port: int = Field(8000, ge=0, le=65_535, description="Port that the service listens at.")
+    allowed_hosts: tuple[str, ...] = Field(
+        (), description="Names that the service goes by, besides localhost."
+    )
     threads: int = Field(0, ge=0, description="Threads that embed; 0: one for each core.")
     memory_leaves: int = Field(
         120_000,

@@ -1,0 +1,56 @@
+"""The app: its routes over one knowledge base, opened when it starts and closed when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from anabranch import __version__
+from anabranch.knowledge_base import KnowledgeBase
+from anabranch.service import asking, health, problems, sources
+from anabranch.service.origins import OriginCheck
+from anabranch.service.state import Service
+from anabranch.settings import Settings, load_settings
+
+_DESCRIPTION = (
+    "Ask documents: an answer with its evidence, or an honest no. Errors are problem documents "
+    "(RFC 9457). Runs come as one outcome, or with `Accept: text/event-stream` as events."
+)
+
+
+def create_app(
+    settings: Settings | None = None, *, knowledge_base: KnowledgeBase | None = None
+) -> FastAPI:
+    """The service over ``knowledge_base``; opened from the settings, and closed, where none is given."""
+    settings = settings or load_settings()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        opened = knowledge_base or KnowledgeBase.open(settings=settings)
+        try:
+            await opened.aprepare()
+            app.state.service = Service(settings, opened)
+            yield
+        finally:
+            if knowledge_base is None:
+                await asyncio.to_thread(opened.close)
+
+    app = FastAPI(
+        title="Anabranch",
+        version=__version__,
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        middleware=[Middleware(OriginCheck, hosts=_hosts(settings))],
+    )
+    problems.install(app)
+    for routes in (asking, sources, health):
+        app.include_router(routes.router)
+    return app
+
+
+def _hosts(settings: Settings) -> Sequence[str]:
+    return (settings.host, *settings.allowed_hosts)

@@ -1,0 +1,23 @@
+"""Whether the process lives, and whether it can answer."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from anabranch.service.problems import documented
+from anabranch.service.state import Shared
+
+router = APIRouter(tags=["operations"])
+
+
+@router.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """The process lives."""
+    return {"status": "ok"}
+
+
+@router.get("/readyz", responses=documented(503))
+async def readyz(service: Shared) -> dict[str, str]:
+    """Questions can be answered: the knowledge base is open."""
+    await service.knowledge_base.aprepare()
+    return {"status": "ready"}

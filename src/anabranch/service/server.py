@@ -1,0 +1,35 @@
+"""``anabranch serve``: the app under uvicorn."""
+
+from __future__ import annotations
+
+import uvicorn
+
+from anabranch.errors import ConfigurationError
+from anabranch.service.app import create_app
+from anabranch.service.origins import is_loopback
+from anabranch.settings import Settings
+
+# What still runs when the service is told to stop gets this long.
+SECONDS_TO_STOP = 30
+
+
+def serve(settings: Settings) -> None:
+    """Serve until told to stop. Raises ConfigurationError where that would be open to anyone."""
+    check_address(settings)
+    uvicorn.run(
+        create_app(settings),
+        host=settings.host,
+        port=settings.port,
+        timeout_graceful_shutdown=SECONDS_TO_STOP,
+        server_header=False,
+    )
+
+
+def check_address(settings: Settings) -> None:
+    """Without keys whoever reaches the service is its owner: then only this machine may."""
+    if not is_loopback(settings.host):
+        raise ConfigurationError(
+            f"host = {settings.host!r} can be reached from other machines, and no key is set up: "
+            "everybody could read, add and remove documents. Make a key first (anabranch keys "
+            "create), or serve on 127.0.0.1."
+        )

@@ -1,0 +1,32 @@
+"""`anabranch serve`, as a process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+
+from service.processes import ROOT, serve_process
+
+
+def test_it_serves_an_empty_knowledge_base_until_it_is_interrupted(isolated: Path) -> None:
+    with serve_process(isolated / "kb") as process:
+        assert httpx.get(f"{process.address}/readyz").json() == {"status": "ready"}
+        asked = httpx.post(f"{process.address}/v1/ask", json={"question": "Anything?"}, timeout=60)
+        assert asked.json()["status"] == "no_knowledge"
+        assert process.interrupt() == 0
+
+
+def test_an_address_that_others_reach_is_refused_without_a_key(isolated: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "anabranch", "serve", "--host", "0.0.0.0"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 3
+    assert "0.0.0.0" in done.stderr
+    assert "anabranch keys create" in done.stderr
