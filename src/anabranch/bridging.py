@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from anabranch.clauses import clauses_alone
+from anabranch.fusion import best_first
 from anabranch.language import (
     ENGLISH_STOP_WORDS,
     fold,
@@ -289,7 +290,7 @@ def lift(fused: Mapping[str, float], bridges: Sequence[Bridge]) -> dict[str, flo
             if lifts and place < DOCUMENTS_LIFTED:
                 height = bridge.weight * top * max(0.0, score) / best
             lifted[key] = max(lifted.get(key, below), height)
-    return dict(sorted(lifted.items(), key=lambda item: (-item[1], item[0])))
+    return best_first(lifted)
 
 
 def _with_clauses(

@@ -83,7 +83,7 @@ async def fan_in(
     ``looked`` is their first ranking, where it is known.
     """
     looked = looked or await first_ranking(results, context, question=question)
-    passages, rankings = ranked(results, context, first=looked.scores)
+    passages, rankings = ranked(results, context, looked)
     # Merging looks at what may become evidence; the tail is kept only as a ranking.
     window = 3 * context.budgets.top_k
     head, failures = await _compare_windows(passages[:window], looked, context)
@@ -97,12 +97,14 @@ async def fan_in(
 class Looked:
     """A first ranking: scores by chunk id, best first, and what the encoder showed of them.
 
-    ``asked`` are the chunks whose windows were looked for, also where they have none.
+    ``asked`` are the chunks whose windows were looked for, also where they have none; ``rankings``
+    what queries found (``own_ranking``), as far as it is known, by query id.
     """
 
     scores: Mapping[str, float]
     seen: Seen
     asked: frozenset[str]
+    rankings: Mapping[str, dict[str, float]]
     failures: tuple[Failure, ...] = ()
 
 
@@ -134,7 +136,7 @@ async def first_ranking(
     # A repaired spelling stands in place of the question, here too.
     repaired = (result.query.text for result in own if result.query.kind == "spelling")
     scores = look_again(next(repaired, question), fused, chunks, seen)
-    return Looked(scores, seen, frozenset(first), failures)
+    return Looked(scores, seen, frozenset(first), rankings, failures)
 
 
 async def _seen(question: str, chunk_ids: Sequence[str], context: RequestContext) -> Seen:
@@ -146,19 +148,20 @@ async def _seen(question: str, chunk_ids: Sequence[str], context: RequestContext
 def ranked(
     results: Sequence[QueryResult],
     context: RequestContext,
+    looked: Looked,
     *,
-    first: Mapping[str, float],
     most: int | None = None,
 ) -> tuple[list[Passage], dict[str, dict[str, float]]]:
     """Passages best first, each text once, and each query's own ranking by query id.
 
-    What a bridge found is lifted, by the weight of its query, into ``first`` (``first_ranking``);
-    it never lowers or displaces what the question itself found. ``most`` is how many passages are
-    made, before equal texts are one.
+    What a bridge found is lifted, by the weight of its query, into the first ranking; it never
+    lowers or displaces what the question itself found. ``most`` is how many passages are made,
+    before equal texts are one.
     """
-    rankings = {result.query.id: own_ranking(result, context) for result in results}
+    known = looked.rankings
+    rankings = {r.query.id: known.get(r.query.id) or own_ranking(r, context) for r in results}
     bridges = [result.query for result in results if result.query.kind == "bridge"]
-    combined = lift(first, [Bridge(rankings[q.id], q.weight, q.is_clause) for q in bridges])
+    combined = lift(looked.scores, [Bridge(rankings[q.id], q.weight, q.is_clause) for q in bridges])
     combined = with_foreign(combined, results, rankings)
     if most is not None:
         combined = dict(islice(combined.items(), most))
@@ -212,27 +215,46 @@ async def _compare_windows(
             failures = (more,)
         else:
             stored |= more
-    compared = [
-        replace(p, windows=scored_windows(p.chunk, stored[p.chunk.chunk_id], vector))
-        if p.chunk.chunk_id in stored
-        else p
-        for p in passages
-    ]
-    return compared, failures
+    compared = {
+        passage.chunk.chunk_id: (passage.chunk, stored[passage.chunk.chunk_id])
+        for passage in passages
+        if passage.chunk.chunk_id in stored
+    }
+    scores = dict(zip(compared, score_windows(list(compared.values()), vector), strict=True))
+    return [
+        replace(passage, windows=scores[passage.chunk.chunk_id])
+        if passage.chunk.chunk_id in scores
+        else passage
+        for passage in passages
+    ], failures
 
 
-def scored_windows(chunk: Chunk, windows: Windows, vector: Vectors) -> tuple[WindowScore, ...]:
-    """The cosine of each window of a chunk with ``vector``; none where they do not fit its text."""
-    spans = window_spans(chunk.text)
-    if len(spans) != len(windows):  # cut by other rules than today's: not comparable
-        return ()
-    directions = windows.astype(np.float32)
-    lengths = np.linalg.norm(directions, axis=1)
-    cosines = (directions @ vector) / np.where(lengths > 0, lengths, 1.0)
-    return tuple(
-        WindowScore(chunk.start + start, chunk.start + end, float(cosine))
-        for (start, end), cosine in zip(spans, cosines, strict=True)
-    )
+def score_windows(
+    chunks: Sequence[tuple[Chunk, Windows]], vector: Vectors
+) -> list[tuple[WindowScore, ...]]:
+    """The cosine of each window of each chunk with ``vector``; none where they do not fit its text."""
+    if not chunks:
+        return []
+    # All at once, but a product for each row: no cosine depends on what else is compared.
+    directions = np.concatenate([windows for _, windows in chunks]).astype(np.float32)
+    lengths = np.sqrt(np.vecdot(directions, directions))
+    cosines = np.vecdot(directions, vector) / np.where(lengths > 0, lengths, 1.0)
+    left = iter(cosines.tolist())
+    scored = []
+    for chunk, windows in chunks:
+        own = list(islice(left, len(windows)))
+        spans = window_spans(chunk.text)
+        if len(spans) != len(own):  # cut by other rules than today's: not comparable
+            spans = ()
+        scored.append(
+            tuple(
+                [
+                    WindowScore(chunk.start + start, chunk.start + end, cosine)
+                    for (start, end), cosine in zip(spans, own, strict=False)
+                ]
+            )
+        )
+    return scored
 
 
 async def _merge(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anabranch.fanin import QUESTION_KINDS, SHARE_OF_A_LEG, attempt, scored_windows
+from anabranch.fanin import QUESTION_KINDS, SHARE_OF_A_LEG, attempt, score_windows
 from anabranch.language import fold, words
 from anabranch.lexicon import Lexicon, combine, mine
 from anabranch.ports import PassageText, PassageVectors, RequestContext, Retriever, Vectors
@@ -257,7 +257,7 @@ def _placed(
         Hit(
             hit.chunk,
             cosines[hit.chunk.chunk_id],
-            scored_windows(hit.chunk, known[hit.chunk.chunk_id][1].windows, vector),
+            score_windows([(hit.chunk, known[hit.chunk.chunk_id][1].windows)], vector)[0],
         )
         for hit in leg.hits
         if hit.chunk.chunk_id in cosines

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -45,16 +46,23 @@ class ScoredList:
     floor: float
 
 
-def standardise(scored: ScoredList, candidates: Sequence[str]) -> dict[str, float]:
-    """z-scores of ``candidates`` in one list; all zero when the list tells none of them apart."""
+def standardise(scored: ScoredList, candidates: Sequence[str]) -> list[float]:
+    """z-score of each of ``candidates``; all zero when the list tells none of them apart."""
     values = [scored.scores.get(key, scored.floor) for key in candidates]
     # The candidates are in order of their keys, so that a plain sum is the same every time.
     mean = sum(values) / len(values)
     deviation = math.sqrt(sum([(value - mean) ** 2 for value in values]) / len(values))
     # Differences in the last bits of equal scores must not be blown up to whole deviations.
     if deviation <= 1e-9 * max(1.0, abs(mean)):
-        return dict.fromkeys(candidates, 0.0)
-    return {key: (value - mean) / deviation for key, value in zip(candidates, values, strict=True)}
+        return [0.0] * len(values)
+    return [(value - mean) / deviation for value in values]
+
+
+def best_first(scores: Mapping[str, float]) -> dict[str, float]:
+    """``scores`` from the highest on, equals by key."""
+    # Pairs are compared without a call for each, and the negative of a float is exact.
+    ranked = sorted(zip([-score for score in scores.values()], scores, strict=True))
+    return {key: -score for score, key in ranked}
 
 
 def fuse(lists: Sequence[ScoredList]) -> dict[str, float]:
@@ -68,16 +76,14 @@ def fuse(lists: Sequence[ScoredList]) -> dict[str, float]:
         return {}
     candidates = sorted({key for scored in living for key in scored.scores})
     total = math.fsum(scored.weight for scored in living)
-    standardised = [(scored.weight, standardise(scored, candidates)) for scored in living]
-    if len(standardised) == 2:  # the two legs of a query: nearly always, and the order is free
-        (first, ours), (second, theirs) = standardised
-        fused = {key: (first * ours[key] + second * theirs[key]) / total for key in candidates}
+    weights = [scored.weight for scored in living]
+    standard = zip(*(standardise(scored, candidates) for scored in living), strict=True)
+    if len(living) == 2:  # the two legs of a query: nearly always, and the order is free
+        first, second = weights
+        fused = [(first * ours + second * theirs) / total for ours, theirs in standard]
     else:
-        fused = {
-            key: math.fsum([weight * scores[key] for weight, scores in standardised]) / total
-            for key in candidates
-        }
-    return dict(sorted(fused.items(), key=lambda item: (-item[1], item[0])))
+        fused = [math.fsum(map(operator.mul, weights, scores)) / total for scores in standard]
+    return best_first(dict(zip(candidates, fused, strict=True)))
 
 
 def fuse_legs(
@@ -90,7 +96,7 @@ def fuse_legs(
     for leg in result.legs:
         if leg.leg == "foreign":
             heights = {hit.chunk.chunk_id: hit.score for hit in reversed(leg.hits)}
-            return dict(sorted(heights.items(), key=lambda item: (-item[1], item[0])))
+            return best_first(heights)
     return fuse([_leg_list(leg, weights.get(leg.leg, 0.5), limit) for leg in result.legs])
 
 
@@ -127,15 +133,13 @@ def fuse_queries(
     floors = {
         name: min(scores.values()) if floor is None else floor for name, scores in living.items()
     }
-    candidates = sorted({key for scores in living.values() for key in scores})
-    combined = {
-        key: math.fsum(
-            weights[name] * scores.get(key, floors[name]) for name, scores in living.items()
-        )
-        / total
-        for key in candidates
-    }
-    return dict(sorted(combined.items(), key=lambda item: (-item[1], item[0])))
+    lists = [(weights[name], scores, floors[name]) for name, scores in living.items()]
+    return best_first(
+        {
+            key: math.fsum([weight * scores.get(key, low) for weight, scores, low in lists]) / total
+            for key in {key for scores in living.values() for key in scores}
+        }
+    )
 
 
 def with_foreign(
@@ -160,7 +164,7 @@ def with_foreign(
         # A short list says nothing of what it lacks: that is as good as any, which is 0.
         for key, score in fuse_queries(lists, weights, floor=0.0).items():
             joined[key] = max(score, joined.get(key, score))
-    return dict(sorted(joined.items(), key=lambda item: (-item[1], item[0])))
+    return best_first(joined)
 
 
 def rank_score(standard: float) -> float:

@@ -94,7 +94,7 @@ async def follow_hops(
     looked = await first_ranking(results, context, question=queries[0].text)
     bridges: tuple[QueryResult, ...] = ()
     for hop in range(HOPS[effort]):
-        passages = _to_read(hop, (*results, *bridges), known, context, first=looked.scores)
+        passages = _to_read(hop, (*results, *bridges), known, context, looked)
         proposed = follow_ups(
             known.question, passages,
             limit=FOLLOW_UPS[effort], closed=known.closed, asked=known.asked,
@@ -104,7 +104,9 @@ async def follow_hops(
             break
         asked = _queries(proposed, start, bridges, legs)
         found = await search(asked, _within(context, seconds))
-        bridges += _weighed(found, proposed, known.question, (*results, *bridges), context)
+        rankings = {result.query.id: own_ranking(result, context) for result in found}
+        bridges += _weighed(found, proposed, known.question, (*results, *bridges), rankings)
+        looked = replace(looked, rankings={**looked.rankings, **rankings})
         known = known.after(proposed, passages)
     return bridges, looked
 
@@ -114,13 +116,12 @@ def _to_read(
     results: Sequence[QueryResult],
     known: _Known,
     context: RequestContext,
-    *,
-    first: Mapping[str, float],
+    looked: Looked,
 ) -> list[Passage]:
     """The passages to look for names in; later hops read only what the one before brought up,
     and only where it closes something of the question."""
     top_k = context.budgets.top_k
-    passages = ranked(results, context, first=first, most=READ_MORE * top_k)[0][:top_k]
+    passages = ranked(results, context, looked, most=READ_MORE * top_k)[0][:top_k]
     if not hop:
         return passages
     still_open = set(known.question.weights) - known.closed
@@ -170,14 +171,14 @@ def _weighed(
     proposed: Sequence[FollowUp],
     question: Question,
     earlier: Sequence[QueryResult],
-    context: RequestContext,
+    rankings: Mapping[str, Mapping[str, float]],
 ) -> tuple[QueryResult, ...]:
     """``found`` with the weight that each query has earned; one of a later hop weighs no more
     than the one it came from."""
     weights = weigh(
         question,
         [
-            Found(follow_up, _chunks(result, context))
+            Found(follow_up, _chunks(result, rankings[result.query.id]))
             for follow_up, result in zip(proposed, found, strict=True)
         ],
         _similarity(earlier),
@@ -192,9 +193,9 @@ def _weighed(
     )
 
 
-def _chunks(result: QueryResult, context: RequestContext) -> list[Chunk]:
+def _chunks(result: QueryResult, ranking: Mapping[str, float]) -> list[Chunk]:
     by_id = {hit.chunk.chunk_id: hit.chunk for leg in result.legs for hit in leg.hits}
-    return [by_id[name] for name in own_ranking(result, context)]
+    return [by_id[name] for name in ranking]
 
 
 def _similarity(results: Sequence[QueryResult]) -> dict[str, float]:

@@ -412,6 +412,12 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     English and Chinese; each line of a list, a table or a heading is a sentence of its own, while
     a line break inside a running sentence (as in text from a PDF) does not end it.
     """
+    cut = _sentence_spans if len(text) <= LONGEST_REMEMBERED else _sentence_spans.__wrapped__
+    return list(cut(text))
+
+
+@lru_cache(maxsize=4_096)
+def _sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
@@ -423,7 +429,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         _append_span(spans, text, start, end)
         start = end
     _append_span(spans, text, start, len(text))
-    return spans
+    return tuple(spans)
 
 
 def _append_span(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:

@@ -20,6 +20,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from anabranch.fusion import best_first
 from anabranch.language import question_terms, terms
 from anabranch.ports import Vectors, Windows
 from anabranch.types import EMPTY, Chunk
@@ -67,7 +68,7 @@ def look_again(
     moved = sum(_signs(question, looked, heights, seen), np.zeros(len(first)))
     moved = heights + SIGN_WEIGHT * float(heights.std()) * moved
     again = {**scores, **dict(zip(first, moved.tolist(), strict=True))}
-    return dict(sorted(again.items(), key=lambda item: (-item[1], item[0])))
+    return best_first(again)
 
 
 def _signs(question: str, chunks: Sequence[Chunk], heights: Signs, seen: Seen) -> list[Signs]:
