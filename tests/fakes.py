@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -19,8 +19,10 @@ import numpy as np
 
 from anabranch.foreign_passages import read_passages
 from anabranch.knowledge_base import KnowledgeBase
+from anabranch.ledger import Ledger
 from anabranch.lexicon import Lexicon
 from anabranch.ports import (
+    Answerer,
     Budgets,
     IndexedDocument,
     Parts,
@@ -449,6 +451,17 @@ class FakeBuilt:
     signing_key: bytes = KEY
     format_version: int = 1
     signature: None = None
+
+    def ledger(self) -> Ledger:
+        return Ledger()
+
+    def parts_for(self, budgets: Budgets, *, deadline: float, ledger: Ledger) -> Parts:
+        return self.parts
+
+    def answerer_for(
+        self, effort: str, *, ledger: Ledger, seconds: float, say: Callable[[str], None]
+    ) -> Answerer:
+        return self.parts.answerer
 
     async def close(self) -> None:
         await self.parts.store.close()

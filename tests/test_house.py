@@ -30,7 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             "errors", "types", "language", "phrases", "short_forms", "spelling", "written_forms",
-            "lexicon", "suggestions", "trace",
+            "ledger", "lexicon", "suggestions", "trace",
         }
     ),
     frozenset({"settings", "ports", "languages"}),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         SnapshotError,
         SourceNotFoundError,
         StorageError,
+        UnusableReplyError,
     )
     from anabranch.foreign import ForeignRetriever
     from anabranch.knowledge_base import KnowledgeBase, KnowledgeBaseInfo
@@ -59,7 +60,10 @@ _HOMES = {
         "Failure", "FileReport", "Outcome", "Scope", "SourceRecord", "TraceEvent", "Turn",
     ),
     "anabranch.errors": (
-        "AccessError", "AnabranchError", "CollectionNotFoundError", "ConfigurationError", "IndexVersionError", "InputError", "MissingExtraError", "ModelMismatchError", "QuestionError", "ReadingError", "RemoteError", "RunError", "SessionNotFoundError", "SnapshotError", "SourceNotFoundError", "StorageError",
+        "AccessError", "AnabranchError", "CollectionNotFoundError", "ConfigurationError",
+        "IndexVersionError", "InputError", "MissingExtraError", "ModelMismatchError",
+        "QuestionError", "ReadingError", "RemoteError", "RunError", "SessionNotFoundError",
+        "SnapshotError", "SourceNotFoundError", "StorageError", "UnusableReplyError",
     ),
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -99,6 +103,7 @@ __all__ = [
     "StorageError",
     "TraceEvent",
     "Turn",
+    "UnusableReplyError",
     "__version__",
     "load_settings",
 ]

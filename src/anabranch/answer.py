@@ -7,15 +7,46 @@ from dataclasses import replace
 
 from anabranch.evidence import guard
 from anabranch.fanout import attempt
+from anabranch.ledger import Ledger
 from anabranch.ports import Answerer
-from anabranch.trace import RunSink, Trace
+from anabranch.trace import RunEvent, RunSink, Trace
 from anabranch.types import Failure, Outcome, SubQuestion
 
 
+class Telling:
+    """An answer as it is written, for whoever watches the run.
+
+    What was told is taken back where the answer came out otherwise (a stream that broke, a marker
+    that cites nothing): the deltas since the last ``restart`` are always the answer.
+    """
+
+    def __init__(self, sink: RunSink) -> None:
+        self._sink = sink
+        self._told = ""
+        self._space = ""
+
+    def say(self, piece: str) -> None:
+        """Another piece of the text; white space is held back until something follows it."""
+        text = self._space + piece
+        body = text.rstrip()
+        self._space = text[len(body) :]
+        if body := body if self._told else body.lstrip():
+            self._told += body
+            self._sink(RunEvent("answer.delta", text=body))
+
+    def settle(self, text: str) -> None:
+        """The whole text, as it is in the outcome; empty where there is none."""
+        if text != self._told:
+            self._sink(RunEvent("answer.delta", text=text, restart=bool(self._told)))
+            self._told = text
+
+
 async def write_answer(
-    outcome: Outcome, answerer: Answerer, *, seconds: float, sink: RunSink
+    outcome: Outcome, answerer: Answerer, *, seconds: float, sink: RunSink, ledger: Ledger
 ) -> Outcome:
     """``outcome`` with its answer, every citation checked, and the step in its trace.
+
+    ``ledger`` is that of the answer alone.
 
     An answerer that fails or takes longer than ``seconds`` leaves the evidence without an answer,
     and a Failure that says so.
@@ -48,6 +79,8 @@ async def write_answer(
             outcome = replace(outcome, answer=answer)
     return replace(
         outcome,
+        failures=tuple(dict.fromkeys((*outcome.failures, *ledger.failures))),
+        usage=outcome.usage + ledger.usage(),
         trace=(*outcome.trace, *trace.events),
         elapsed_ms=trace.now_ms(),
     )

@@ -3,33 +3,100 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch import manifest
 from anabranch.errors import ConfigurationError, InputError
-from anabranch.ports import Embedder, Parts, Reranker
+from anabranch.ledger import Ledger
+from anabranch.ports import Answerer, Budgets, Embedder, Parts, Reranker
 from anabranch.reading import Reader
 from anabranch.settings import Settings
+from anabranch.types import Effort
 
 if TYPE_CHECKING:
+    from anabranch.models.chat_models import ChatModels
     from anabranch.models.embedding_cache import EmbeddingCache
     from anabranch.models.endpoint import Endpoint
 
 
+# Of the time that a request has left, what one model call may take: less than half of what the step
+# around it may, so that a second call, or the part that takes over, still fits.
+SHARE_OF_A_PLAN = 0.18
+SHARE_OF_A_GRADE = 0.3
+SHARE_OF_AN_ANSWER = 0.8
+
+
 @dataclass(frozen=True, slots=True)
 class Built:
-    """An open knowledge base: its parts, what reads files for it, and its signing key."""
+    """An open knowledge base: its parts, what reads files for it, and its signing key.
+
+    ``parts`` reason here; those of a request (``parts_for``) by the language models that are set.
+    """
 
     parts: Parts
     reader: Reader
     signing_key: bytes
+    models: ChatModels
     format_version: int = manifest.FORMAT_VERSION
     signature: tuple[int, int, int] | None = None
 
+    def ledger(self) -> Ledger:
+        """An empty ledger for one request."""
+        return self.models.ledger()
+
+    def parts_for(self, budgets: Budgets, *, deadline: float, ledger: Ledger) -> Parts:
+        """The parts of one request: by a model where there is one, by ours where that fails.
+
+        ``deadline`` is a reading of ``time.perf_counter()``.
+        """
+        if budgets.effort == "minimal" or not self.models:
+            return self.parts
+        from anabranch.reasoning.degrading import (
+            DegradingGrader,
+            DegradingPlanner,
+            DegradingRewriter,
+        )
+        from anabranch.reasoning.llm_grading import LlmGrader
+        from anabranch.reasoning.llm_planning import LlmPlanner
+        from anabranch.reasoning.llm_rewriting import LlmRewriter
+
+        parts, key = self.parts, self.signing_key
+
+        def within(share: float) -> Callable[[], float]:
+            return lambda: max(
+                0.0, min(budgets.model_timeout, share * (deadline - time.perf_counter()))
+            )
+
+        if plans := self.models.in_role("plan", ledger, within(SHARE_OF_A_PLAN)):
+            preferred = LlmPlanner(plans, parts.planner, variants=budgets.variants, key=key)
+            parts = replace(parts, planner=DegradingPlanner(preferred, parts.planner, ledger))
+        if grades := self.models.in_role("grade", ledger, within(SHARE_OF_A_GRADE)):
+            grader = LlmGrader(grades, parts.grader, context_tokens=budgets.context_tokens, key=key)
+            parts = replace(parts, grader=DegradingGrader(grader, parts.grader, ledger))
+        if rewrites := self.models.in_role("rewrite", ledger, within(SHARE_OF_A_PLAN)):
+            rewriter = LlmRewriter(rewrites, key=key)
+            parts = replace(parts, rewriter=DegradingRewriter(rewriter, parts.rewriter, ledger))
+        return parts
+
+    def answerer_for(
+        self, effort: Effort, *, ledger: Ledger, seconds: float, say: Callable[[str], None]
+    ) -> Answerer:
+        """The answerer of one request, which has ``seconds``; ``say`` gets the answer as it comes."""
+        model = self.models.in_role("answer", ledger, lambda: SHARE_OF_AN_ANSWER * seconds)
+        if model is None or effort == "minimal":
+            return self.parts.answerer
+        from anabranch.reasoning.degrading import DegradingAnswerer
+        from anabranch.reasoning.llm_answering import LlmAnswerer
+
+        preferred = LlmAnswerer(model, say, key=self.signing_key)
+        return DegradingAnswerer(preferred, self.parts.answerer, ledger)
+
     async def close(self) -> None:
+        await self.models.close()
         await self.reader.close()
         if self.parts.reranker is not None:
             await self.parts.reranker.close()
@@ -43,6 +110,7 @@ async def build(folder: Path, settings: Settings, *, create: bool) -> Built | No
     None where there is none and ``create`` is false. Raises what ``manifest`` raises for a folder
     that does not fit.
     """
+    from anabranch.models.chat_models import ChatModels
     from anabranch.models.embedding_cache import EmbeddingCache
     from anabranch.reasoning.answering import LocalAnswerer
     from anabranch.reasoning.grading import LocalGrader
@@ -55,7 +123,7 @@ async def build(folder: Path, settings: Settings, *, create: bool) -> Built | No
     found = manifest.read_manifest(folder)
     if found is None and not create:
         return None
-    reranker = choose_reranker(settings)
+    reranker, models = choose_reranker(settings), ChatModels(settings)
     name = full_name(settings.embedder or (found.embedder_name if found else BUNDLED_NAME))
     embedder = await choose_embedder(
         name, settings=settings, cache=EmbeddingCache(folder / manifest.EMBEDDINGS),
@@ -84,7 +152,8 @@ async def build(folder: Path, settings: Settings, *, create: bool) -> Built | No
         timeout=settings.read_timeout,
         passwords=settings.pdf_passwords,
     )
-    return Built(parts, reader, manifest.read_signing_key(folder), found.format_version, signature)
+    key = manifest.read_signing_key(folder)
+    return Built(parts, reader, key, models, found.format_version, signature)
 
 
 async def reindex(

@@ -16,6 +16,7 @@ AnabranchError
 ├── StorageError              the disk or the store refused (exit code 3)
 └── RunError                  a run could not give an outcome (exit code 5)
     └── RemoteError           a model server could not be reached, or gave no usable reply
+        └── UnusableReplyError    a language model's reply that could not be read
 
 The message names the value with ``!r`` and says what to do.
 """
@@ -93,8 +94,19 @@ class RemoteError(RunError):
     """A model server could not be reached, refused, or gave a reply that cannot be used.
 
     ``status`` is the HTTP status of a refusal; None where there was no reply, or an unusable one.
+    ``kind`` says in a word what went wrong, as ``Failure.kind`` does.
     """
 
-    def __init__(self, message: str, *, status: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, status: int | None = None, kind: str = "RemoteError"
+    ) -> None:
         super().__init__(message)
         self.status = status
+        self.kind = kind
+
+
+class UnusableReplyError(RemoteError):
+    """A language model's reply could not be read as what was asked for."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, kind="unusable_reply")

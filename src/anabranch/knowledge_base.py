@@ -35,6 +35,7 @@ from anabranch.types import (
     FOREIGN,
     AddReport,
     Document,
+    Effort,
     FileReport,
     Outcome,
     Scope,
@@ -311,7 +312,8 @@ class KnowledgeBase:
 
     async def answered(self, outcome: Outcome) -> Outcome:
         """The outcome of a run with its answer: the second half of ``aask`` (for evaluation)."""
-        return await self._background.submit(self._answered(outcome, ignore_event))
+        effort = self.settings.effort
+        return await self._background.submit(self._answered(outcome, ignore_event, effort=effort))
 
     def as_langchain_retriever(self, **options: Unpack[AskOptions]) -> BaseRetriever:
         """This knowledge base as a LangChain ``BaseRetriever``; ``options`` as for ``retrieve``."""
@@ -456,7 +458,7 @@ class KnowledgeBase:
         sink: RunSink = ignore_event,
     ) -> Outcome:
         run = await self._run(question, options, sink)
-        return await self._completed(run.outcome, answer=answer, sink=sink)
+        return await self._completed(run.outcome, options, answer=answer, sink=sink)
 
     async def _run(self, question: str, options: AskOptions, sink: RunSink) -> RagRun:
         from anabranch.workflow import run_rag_graph
@@ -487,26 +489,29 @@ class KnowledgeBase:
         context = replace(context, scope=scope, index_fingerprint=fingerprint)
         sink(RunEvent("run.started", text=known.refined_question()))
         run = await resume_rag_from_hitl(known, context)
-        return await self._completed(run.outcome, answer=answer, sink=sink)
+        return await self._completed(run.outcome, options, answer=answer, sink=sink)
 
-    async def _completed(self, outcome: Outcome, *, answer: bool, sink: RunSink) -> Outcome:
+    async def _completed(
+        self, outcome: Outcome, options: AskOptions, *, answer: bool, sink: RunSink
+    ) -> Outcome:
         """The outcome with its answer, and the event that ends the run."""
         if answer and outcome.evidence:
-            outcome = await self._answered(outcome, sink)
+            effort = options.get("effort") or self.settings.effort
+            outcome = await self._answered(outcome, sink, effort=effort)
         if outcome.evidence:
             sink(RunEvent("evidence", outcome=outcome))
         sink(RunEvent(_ending(outcome.status), outcome=outcome))
         return outcome
 
-    async def _answered(self, outcome: Outcome, sink: RunSink) -> Outcome:
-        from anabranch.answer import write_answer
+    async def _answered(self, outcome: Outcome, sink: RunSink, *, effort: Effort) -> Outcome:
+        from anabranch.answer import Telling, write_answer
 
         built = await self._open()
-        outcome = await write_answer(
-            outcome, built.parts.answerer, seconds=self.settings.answer_timeout, sink=sink
-        )
-        if outcome.answer:
-            sink(RunEvent("answer.delta", text=outcome.answer.text))
+        ledger, telling = built.ledger(), Telling(sink)
+        seconds = self.settings.answer_timeout
+        answerer = built.answerer_for(effort, ledger=ledger, seconds=seconds, say=telling.say)
+        outcome = await write_answer(outcome, answerer, seconds=seconds, sink=sink, ledger=ledger)
+        telling.settle(outcome.answer.text if outcome.answer else "")
         return outcome
 
     # -------------------------------------------------------------------------------- the request
@@ -518,14 +523,15 @@ class KnowledgeBase:
         started = time.perf_counter()
         built = await self._open()
         settings = self.settings
-        timeout = options.get("timeout") or settings.timeout
+        deadline = started + (options.get("timeout") or settings.timeout)
         scope = await self._checked_scope(built, scope_of(options))
+        budgets, ledger = budgets_of(options, settings), built.ledger()
         return RequestContext(
-            parts=built.parts,
+            parts=built.parts_for(budgets, deadline=deadline, ledger=ledger),
             scope=scope,
-            budgets=budgets_of(options, settings),
+            budgets=budgets,
             started=started,
-            deadline=started + timeout,
+            deadline=deadline,
             index_fingerprint=await built.parts.store.fingerprint(scope),
             signing_key=built.signing_key,
             weights=Weights(
@@ -536,6 +542,7 @@ class KnowledgeBase:
             history=tuple(options.get("history", ())),
             sink=sink,
             retrievers=self._retrievers,
+            ledger=ledger,
         )  # fmt: skip
 
     async def _checked_scope(self, built: Built, scope: Scope) -> Scope:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # What a step may tell of itself in its detail that fits behind its label.
 _SHOWN_DETAIL = ("complexity", "kind", "status", "hits", "route")
 
+# The end of a long answer: a tree that is higher than the terminal shows nothing of its end.
+_ANSWER, _ANSWER_CHARACTERS = "answer.text", 600
+
 
 class LiveTree:
     """A context manager that draws the steps it takes on stderr; off a terminal it draws nothing."""
@@ -28,6 +31,7 @@ class LiveTree:
         self._live: Live | None = None
         self._root: Tree | None = None
         self._branches: dict[str, Tree] = {}
+        self._answer = ""
 
     def __enter__(self) -> LiveTree:
         if sys.stderr.isatty():
@@ -50,7 +54,9 @@ class LiveTree:
             self._live.stop()
 
     def take(self, event: RunEvent) -> None:
-        """Adds the event's step to the tree, or completes it there."""
+        """Adds the event's step to the tree, or completes it there; shows an answer as it comes."""
+        if event.name == "answer.delta":
+            self._show_answer(event)
         if self._root is None or event.step is None:
             return
         label = step_line(event.step, ended=event.phase == "end")
@@ -62,6 +68,19 @@ class LiveTree:
                 self._branches.setdefault(event.step.group, branch)
         else:
             known.label = label
+
+    def _show_answer(self, event: RunEvent) -> None:
+        if self._root is None:
+            return
+        from rich.text import Text
+
+        self._answer = event.text if event.restart else self._answer + event.text
+        shown = Text(clean(self._answer[-_ANSWER_CHARACTERS:]))
+        known = self._branches.get(_ANSWER)
+        if known is None:
+            self._branches[_ANSWER] = self._root.add(shown)
+        else:
+            known.label = shown
 
     def _home(self, step: TraceEvent) -> Tree | None:
         """Its parent's branch, else its sub-question's; None where neither is in the tree."""

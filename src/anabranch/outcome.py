@@ -102,11 +102,12 @@ def finish(facts: RunFacts, conclusion: Conclusion, context: RequestContext) -> 
         sub_questions=tuple(_sub_questions(facts.branches, became)),
         clarification=clarification,
         resume=_snapshot(facts, conclusion, clarification, context) if clarification else None,
-        failures=_failures(facts),
+        failures=_failures(facts, context.ledger.failures),
         conflicts=find(facts.effective_question, evidence),
         nearest=() if answered else nearest(conclusion.passages, conclusion.relevance),
         left_out=(*left_out, *_unread(facts.retrievals)),
         trace=facts.trace,
+        usage=context.ledger.usage(),
         elapsed_ms=(time.perf_counter() - context.started) * 1000,
         notices=question_notices(facts.effective_question, context.parts.embedder.languages),
     )
@@ -172,8 +173,8 @@ def _sub_questions(
         )
 
 
-def _failures(facts: RunFacts) -> tuple[Failure, ...]:
-    found = [*facts.failures]
+def _failures(facts: RunFacts, degraded: Sequence[Failure]) -> tuple[Failure, ...]:
+    found = [*facts.failures, *degraded]
     for retrieval in facts.retrievals:
         found.extend(failure for result in retrieval.results for failure in result.failures)
         found.extend(retrieval.failures)

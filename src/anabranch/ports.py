@@ -7,13 +7,14 @@ a ``Failure``. Nothing here imports an implementation.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from anabranch.ledger import Ledger
 from anabranch.lexicon import DocumentLexicon, Lexicon
 from anabranch.trace import RunSink, Trace, ignore_event
 from anabranch.types import (
@@ -223,6 +224,31 @@ class Rewriter(Protocol):
         """A broader or fuller query for weak evidence; None when there is nothing to change."""
 
 
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a language model is asked: rules of ours, then the task; ``exchange`` follows them.
+
+    Each turn of ``exchange`` is by ``ai`` or ``human``.
+    """
+
+    system: str
+    user: str
+    exchange: tuple[tuple[Literal["ai", "human"], str], ...] = ()
+
+
+class ChatModel(Protocol):
+    """A language model in one role, for one request. Its calls are counted there.
+
+    Both methods raise RemoteError, and ConfigurationError where the model cannot be used at all.
+    """
+
+    async def complete(self, prompt: Prompt, *, schema: Mapping[str, Any] | None = None) -> str:
+        """The text of the reply. ``schema`` is a JSON schema that it keeps to as far as it can."""
+
+    async def write(self, prompt: Prompt, say: Callable[[str], None]) -> str:
+        """The text of the reply, each piece handed to ``say`` as it comes."""
+
+
 class Answerer(Protocol):
     async def answer(
         self, question: str, evidence: Sequence[Evidence], *, sub_questions: Sequence[SubQuestion]
@@ -270,6 +296,7 @@ class Budgets:
     rewrites: int = 1
     asks: int = 2
     query_timeout: float = 10.0
+    model_timeout: float = 10.0
     branch_timeout: float = 15.0
     rerank_timeout: float = 5.0
 
@@ -278,6 +305,7 @@ class Budgets:
 class RequestContext:
     """What belongs to one request: handed to every step, never global, never in the state.
 
+    ``ledger`` has what the models of the request cost, and where a local part stepped in.
     ``deadline`` and ``started`` are readings of ``time.perf_counter()``. ``snapshot`` makes the
     signed resume snapshot of a run that ends with a question to the user.
     """
@@ -296,6 +324,7 @@ class RequestContext:
     asked: int = 0
     sink: RunSink = ignore_event
     retrievers: tuple[Retriever, ...] = ()
+    ledger: Ledger = field(default_factory=Ledger)
 
     def remaining(self, limit: float, *, share: float = 1.0) -> float:
         """Seconds that a step with its own ``limit`` may still take; never negative.

@@ -102,6 +102,7 @@ def budgets_of(options: AskOptions, settings: Settings) -> Budgets:
         rewrites=0 if effort == "minimal" else 1,
         asks=settings.max_asks,
         query_timeout=settings.query_timeout,
+        model_timeout=settings.model_timeout,
         branch_timeout=settings.branch_timeout,
         reranked=settings.reranker_limit,
         rerank_timeout=settings.reranker_timeout,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import (
@@ -88,6 +88,50 @@ class Settings(BaseSettings):
     )
     remote_concurrency: int = Field(
         4, ge=1, le=256, description="Calls to one model server at the same time."
+    )
+    model: str | None = Field(
+        None,
+        description="Language model that answers, and does all else that no other is set for: "
+        "openai:…, anthropic:…, google_genai:…, ollama:…; none: everything is done here.",
+    )
+    model_base_url: str | None = Field(
+        None, description="Address of an OpenAI-compatible server, or another one of the provider."
+    )
+    model_api_key: SecretStr = Field(
+        SecretStr(""), repr=False, description="Key; the provider's own variable when not set."
+    )
+    fast_model: str | None = Field(
+        None, description="Smaller model that plans and rewrites; model when not set."
+    )
+    grade_model: str | None = Field(
+        None, description="Model that grades the evidence; model when not set."
+    )
+    model_timeout: float = Field(
+        10.0, gt=0, description="Seconds one model call may take; of an answer, to its next word."
+    )
+    model_concurrency: int = Field(
+        8, ge=1, le=1_000, description="Calls to one provider at the same time."
+    )
+    model_requests_per_minute: float | None = Field(
+        None, gt=0, description="Calls to one provider in a minute."
+    )
+    model_tokens_per_minute: float | None = Field(
+        None, gt=0, description="Tokens to and from one provider in a minute."
+    )
+    model_output_tokens: int = Field(
+        2_000, ge=16, description="Most tokens of one reply, thinking included."
+    )
+    model_temperature: float | None = Field(
+        0.0, ge=0, le=2, description="Not sent to models that refuse it."
+    )
+    model_structured: Literal["auto", "json_schema", "function_calling", "prompt"] = Field(
+        "auto", description="How a model is made to reply in JSON; auto finds out."
+    )
+    model_cache: int = Field(
+        0, ge=0, le=100_000, description="Model replies kept in memory; 0: none."
+    )
+    model_prices: dict[str, tuple[float, float]] | None = Field(
+        None, description="By model: price of a million tokens in, and out."
     )
     max_asks: int = Field(2, ge=0, le=5, description="Times in a row the user may be asked back.")
     max_question_characters: int = Field(

@@ -46,7 +46,7 @@ async def plan(question: str, context: RequestContext) -> tuple[Plan, Failures]:
     planned = await attempt(
         "classify_complexity",
         context.parts.planner.plan(question, history=context.history, lexicon=lexicon),
-        context.remaining(context.budgets.query_timeout, share=SHARE_OF_PLANNING),
+        context.remaining(_part_seconds(context), share=SHARE_OF_PLANNING),
     )
     failures: Failures = ()
     if isinstance(planned, Failure):
@@ -70,9 +70,14 @@ async def vary(
     variants = await attempt(
         "variants",
         context.parts.planner.variants(question, lexicon=words, limit=context.budgets.variants),
-        context.remaining(context.budgets.query_timeout, share=SHARE_OF_PLANNING),
+        context.remaining(_part_seconds(context), share=SHARE_OF_PLANNING),
     )
     return ((), (variants,)) if isinstance(variants, Failure) else (variants, ())
+
+
+def _part_seconds(context: RequestContext) -> float:
+    """Seconds that a part of reasoning may take: two model calls, and then still our own part."""
+    return context.budgets.query_timeout + 2 * context.budgets.model_timeout
 
 
 def shown_standalone(planned: Plan) -> dict[str, str]:
@@ -187,6 +192,6 @@ async def rewrite(
     rewritten = await attempt(
         "rewrite_question",
         context.parts.rewriter.rewrite(question, passages, found, lexicon=lexicon),
-        context.remaining(context.budgets.query_timeout, share=SHARE_OF_PLANNING),
+        context.remaining(_part_seconds(context), share=SHARE_OF_PLANNING),
     )
     return (None, (rewritten,)) if isinstance(rewritten, Failure) else (rewritten, ())

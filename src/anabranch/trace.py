@@ -49,7 +49,8 @@ class RunEvent:
 
     ``step`` events come twice, when the step begins and when it has ended (then with its detail
     and time). The last event of a run is one of ``run.finished``, ``run.needs_input`` and
-    ``run.failed``, and carries the outcome.
+    ``run.failed``, and carries the outcome. ``restart``: this ``answer.delta`` begins the answer
+    anew, and those before it are void.
     """
 
     name: EventName
@@ -57,6 +58,7 @@ class RunEvent:
     phase: Literal["begin", "end"] | None = None
     text: str = ""
     outcome: Outcome | None = None
+    restart: bool = False
 
 
 RunSink = Callable[[RunEvent], None]

@@ -40,6 +40,8 @@ QueryKind = Literal[
     "step_back", "hyde", "clarified", "foreign",
 ]  # fmt: skip
 LegName = Literal["dense", "text", "foreign"]
+# What a language model is asked to do.
+Role = Literal["plan", "grade", "rewrite", "answer"]
 FileStatus = Literal["added", "unchanged", "updated", "empty", "failed"]
 Level = Literal[1, 2, 3]
 
@@ -595,10 +597,47 @@ class TraceEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class RoleUsage:
     model_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+
+    def __add__(self, other: RoleUsage) -> RoleUsage:
+        return RoleUsage(
+            self.model_calls + other.model_calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Calls of language models and their tokens, by role as well; ``cached`` replies cost no call.
+
+    ``cost`` is in the unit of the prices that are set; None where a model that was called has none.
+    """
+
+    model_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    by_role: Mapping[str, RoleUsage] = field(default_factory=lambda: EMPTY)
+    cached: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        roles = dict(self.by_role)
+        for role, spent in other.by_role.items():
+            roles[role] = roles.get(role, RoleUsage()) + spent
+        called = [usage.cost for usage in (self, other) if usage.model_calls]
+        known = [cost for cost in called if cost is not None]
+        return Usage(
+            model_calls=self.model_calls + other.model_calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            by_role=roles,
+            cached=self.cached + other.cached,
+            cost=sum(known) if known and len(known) == len(called) else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)

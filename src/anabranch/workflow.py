@@ -192,7 +192,10 @@ async def rag_sub_agent(state: BranchState, runtime: Runtime[RequestContext]) ->
     """One branch: retrieve, then grade. Its own failure is its result."""
     context, trace, query = runtime.context, runtime.context.trace(), state["query"]
     step = _branch(state, context, trace)
-    seconds = context.remaining(context.budgets.branch_timeout, share=steps.SHARE_OF_A_BRANCH)
+    seconds = context.remaining(
+        context.budgets.branch_timeout + 2 * context.budgets.model_timeout,
+        share=steps.SHARE_OF_A_BRANCH,
+    )
     result = await attempt(query.id, step, seconds)
     if isinstance(result, Failure):
         status = "timed_out" if result.kind == "timeout" else "failed"

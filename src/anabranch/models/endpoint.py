@@ -44,7 +44,7 @@ class Endpoint:
         self, url: str, *, ending: str = "", key: str = "", timeout: float = 30.0,
         concurrency: int = 4, most_bytes: int = MOST_BYTES,
     ) -> None:  # fmt: skip
-        parts = _checked(url)
+        parts = checked_address(url)
         path = parts.path.rstrip("/")
         if ending and path.rpartition("/")[2] != ending:
             path = f"{path}/{ending}"
@@ -131,7 +131,7 @@ class Endpoint:
             ) from None
 
     def _pause(self, retry_after: str | None, deadline: asyncio.Timeout) -> float:
-        wanted = _seconds(retry_after)
+        wanted = seconds_to_wait(retry_after)
         if wanted is None:
             return _PAUSE * (1 + random.random())  # noqa: S311 - spreads load, hides nothing
         ends = deadline.when()
@@ -147,7 +147,7 @@ class Endpoint:
         return f": {said[:_DETAIL_CHARACTERS]!r}." if said else "."
 
 
-def _checked(url: str) -> SplitResult:
+def checked_address(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         fits = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -166,7 +166,7 @@ def _checked(url: str) -> SplitResult:
     return parts
 
 
-def _seconds(retry_after: str | None) -> float | None:
+def seconds_to_wait(retry_after: str | None) -> float | None:
     """Seconds that a Retry-After header asks for (RFC 9110, section 10.2.3)."""
     if retry_after is None:
         return None

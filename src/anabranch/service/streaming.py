@@ -92,7 +92,7 @@ def _payload(event: RunEvent, describe: Describe) -> Mapping[str, Any]:
         case "step":
             return {"phase": event.phase, **to_plain(event.step)}
         case "answer.delta":
-            return {"text": event.text}
+            return {"text": event.text, "restart": event.restart}
         case "evidence":
             return {"evidence": to_plain(event.outcome.evidence if event.outcome else ())}
         case _:

@@ -1,0 +1,349 @@
+"""A language model behind LangChain's chat interface: asked within limits, tried again, counted.
+
+A client belongs to one open knowledge base and so to one event loop. It is loaded by the first
+call, which is when its provider's library is imported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import random
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from anabranch.errors import ConfigurationError, RemoteError
+from anabranch.evidence import estimate_tokens
+from anabranch.ledger import Ledger, ModelCall
+from anabranch.models.chat_errors import Fault, read_fault
+from anabranch.models.chat_provider import Loaded, load
+from anabranch.models.limits import ProviderLimits
+from anabranch.ports import Prompt
+from anabranch.types import Role
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage
+
+Mode = Literal["json_schema", "function_calling", "prompt"]
+# From what binds a model's reply most to what every model can do.
+MODES: tuple[Mode, ...] = ("json_schema", "function_calling", "prompt")
+# Times that a call is sent while the provider is only busy or out of reach for a moment.
+MOST_TRIES = 3
+# Seconds before the second try where the provider names none, doubled before the third.
+_PAUSE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSettings:
+    """How a model is asked. ``name`` is as it was set, such as ``openai:gpt-…``."""
+
+    name: str
+    base_url: str | None = None
+    api_key: str = ""
+    timeout: float = 10.0
+    output_tokens: int = 2_000
+    temperature: float | None = 0.0
+    structured: Literal["auto", "json_schema", "function_calling", "prompt"] = "auto"
+    cached_replies: int = 0
+
+    def __repr__(self) -> str:  # the key stands in none
+        return f"ChatSettings({self.name!r}, base_url={self.base_url!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    text: str
+    input_tokens: int
+    output_tokens: int
+
+
+class ChatClient:
+    """One model of one provider, for every request of a knowledge base.
+
+    What the model does not understand (a schema, a tool, a temperature) is found out by asking and
+    not asked again.
+    """
+
+    def __init__(self, settings: ChatSettings, limits: ProviderLimits) -> None:
+        self.name = settings.name
+        self._settings = settings
+        self._limits = limits
+        self._loaded: Loaded | None = None
+        self._loading = asyncio.Lock()
+        self._mode: Mode | None = None if settings.structured == "auto" else settings.structured
+        self._replies: OrderedDict[str, str] = OrderedDict()
+        self._retired: list[Loaded] = []
+
+    def __repr__(self) -> str:
+        return f"ChatClient({self.name!r})"
+
+    async def load(self) -> Loaded:
+        """The provider's client, made on first use. Raises ConfigurationError where it cannot be."""
+        async with self._loading:
+            if self._loaded is None:
+                # In a thread: the import of a provider's library takes a second or more.
+                self._loaded = await asyncio.to_thread(load, self._settings)
+            return self._loaded
+
+    @property
+    def mode(self) -> Mode | None:
+        """How it is made to reply in JSON; None before that is known."""
+        return self._mode
+
+    async def close(self) -> None:
+        for loaded in (*self._retired, *filter(None, [self._loaded])):
+            await loaded.close()
+        self._retired, self._loaded = [], None
+
+    # ---------------------------------------------------------------------------------- asking
+
+    async def complete(
+        self, prompt: Prompt, *, schema: Mapping[str, Any] | None, role: Role, ledger: Ledger,
+        deadline: asyncio.Timeout,
+    ) -> str:  # fmt: skip
+        """The text of the reply: JSON, as far as the model keeps to ``schema``."""
+        key = self._key(prompt, schema)
+        if (kept := self._kept(key, ledger)) is not None:
+            return kept
+
+        async def send(call: ModelCall, mode: Mode) -> _Reply:
+            return await self._ask(prompt, schema, mode)
+
+        reply = await self._tried(
+            send, prompt, structured=schema is not None, role=role, ledger=ledger, deadline=deadline
+        )
+        self._keep(key, reply.text)
+        return reply.text
+
+    async def write(
+        self, prompt: Prompt, say: Callable[[str], None], *, role: Role, ledger: Ledger,
+        deadline: asyncio.Timeout,
+    ) -> str:  # fmt: skip
+        """The text of the reply, each piece handed to ``say`` as it comes.
+
+        What was said is never said again: a stream that breaks after its first word is an error.
+        """
+        key = self._key(prompt, None)
+        if (kept := self._kept(key, ledger)) is not None:
+            say(kept)
+            return kept
+        pieces: list[str] = []
+
+        def hear(piece: str) -> None:
+            pieces.append(piece)
+            say(piece)
+
+        async def send(call: ModelCall, mode: Mode) -> _Reply:
+            return await self._stream(prompt, hear, call)
+
+        reply = await self._tried(
+            send, prompt, structured=False, role=role, ledger=ledger, deadline=deadline,
+            begun=lambda: bool(pieces),
+        )  # fmt: skip
+        self._keep(key, reply.text)
+        return reply.text
+
+    async def _tried(
+        self, send: Callable[[ModelCall, Mode], Awaitable[_Reply]], prompt: Prompt, *,
+        structured: bool, role: Role, ledger: Ledger, deadline: asyncio.Timeout,
+        begun: Callable[[], bool] = lambda: False,
+    ) -> _Reply:  # fmt: skip
+        jitter = random.Random(self._key(prompt, None))  # noqa: S311 - spreads load, hides nothing
+        mode = self._first_mode(await self.load()) if structured else "prompt"
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                async with self._limits.turn(self._expected(prompt)):
+                    call = ledger.begin(role, self.name)
+                    reply = await send(call, mode)
+            except Exception as error:  # every provider's client raises errors of its own
+                fault = read_fault(error, model=self.name, secrets=await self._secrets())
+                if begun():
+                    raise fault.error from None
+                other = await self._asked_otherwise(fault, mode)
+                if other is not None:
+                    mode, tries = other, 0
+                    continue
+                if not fault.again or tries == MOST_TRIES:
+                    raise fault.error from None
+                await self._pause(fault, tries, jitter, deadline)
+            else:
+                call.input_tokens, call.output_tokens = reply.input_tokens, reply.output_tokens
+                if structured:
+                    self._mode = mode
+                return reply
+
+    async def _asked_otherwise(self, fault: Fault, mode: Mode) -> Mode | None:
+        """The mode in which to ask again at once; None where that would be the same as before."""
+        if not fault.not_understood and not isinstance(fault.error, ConfigurationError):
+            return None
+        loaded = self._loaded
+        if loaded is not None and loaded.temperature is not None and "temperature" in fault.said:
+            self._settings = replace(self._settings, temperature=None)
+            self._retired.append(loaded)  # other calls are still under way with it
+            self._loaded = None
+            return mode
+        if self._settings.structured != "auto" or mode == MODES[-1] or not fault.not_understood:
+            return None
+        return MODES[MODES.index(mode) + 1]
+
+    async def _pause(
+        self, fault: Fault, tries: int, jitter: random.Random, deadline: asyncio.Timeout
+    ) -> None:
+        seconds = fault.retry_after
+        if seconds is None:
+            seconds = _PAUSE * 2 ** (tries - 1) * (1 + jitter.random())
+        ends = deadline.when()
+        if ends is not None and seconds > ends - asyncio.get_running_loop().time():
+            raise fault.error from None  # it would only be cut off by the deadline
+        if fault.status == 429:
+            self._limits.close_for(seconds)
+        else:
+            await asyncio.sleep(seconds)
+
+    # ------------------------------------------------------------------------------ one exchange
+
+    async def _ask(self, prompt: Prompt, schema: Mapping[str, Any] | None, mode: Mode) -> _Reply:
+        model = (await self.load()).model
+        messages = _messages(prompt)
+        if schema is None or mode == "prompt":
+            return self._reply(prompt, await model.ainvoke(messages))
+        runnable = model.with_structured_output(dict(schema), method=mode, include_raw=True)
+        try:
+            found = await runnable.ainvoke(messages)
+        except Exception as error:
+            cut_off = _cut_off(error)
+            if cut_off is None:
+                raise
+            return _Reply(cut_off, self._size(prompt), estimate_tokens(cut_off))
+        return self._reply(prompt, found["raw"])  # type: ignore[index]  # so with include_raw
+
+    async def _stream(self, prompt: Prompt, hear: Callable[[str], None], call: ModelCall) -> _Reply:
+        model = (await self.load()).model
+        text: list[str] = []
+        spent_in = spent_out = 0
+        stream = aiter(model.astream(_messages(prompt)))
+        while True:
+            async with asyncio.timeout(self._settings.timeout):  # for the next word, not for all
+                try:
+                    chunk = await anext(stream)
+                except StopAsyncIteration:
+                    break
+            if piece := str(chunk.text):
+                text.append(piece)
+                hear(piece)
+                call.input_tokens, call.output_tokens = self._size(prompt), len(text)
+            if used := getattr(chunk, "usage_metadata", None):
+                spent_in += used["input_tokens"]
+                spent_out += used["output_tokens"]
+        said = "".join(text)
+        return _Reply(said, spent_in or self._size(prompt), spent_out or estimate_tokens(said))
+
+    def _reply(self, prompt: Prompt, message: AIMessage) -> _Reply:
+        text = _text_of(message)
+        used = message.usage_metadata
+        if used is None:  # not every server counts
+            return _Reply(text, self._size(prompt), estimate_tokens(text))
+        return _Reply(text, used["input_tokens"], used["output_tokens"])
+
+    # ------------------------------------------------------------------------------- small things
+
+    def _first_mode(self, loaded: Loaded) -> Mode:
+        if self._mode is not None:
+            return self._mode
+        return "function_calling" if loaded.prefers_tools else "json_schema"
+
+    def _expected(self, prompt: Prompt) -> int:
+        # Providers count what may be written too; few replies are as long as they may be.
+        return self._size(prompt) + min(self._settings.output_tokens, 500)
+
+    def _size(self, prompt: Prompt) -> int:
+        return sum(estimate_tokens(text) for _, text in _messages(prompt))
+
+    async def _secrets(self) -> tuple[str, ...]:
+        own = (self._settings.api_key,) if self._settings.api_key else ()
+        return own + (self._loaded.secrets if self._loaded else ())
+
+    def _key(self, prompt: Prompt, schema: Mapping[str, Any] | None) -> str:
+        asked = [self.name, self._settings.base_url, self._settings.temperature,
+                 self._settings.output_tokens, schema, _messages(prompt)]  # fmt: skip
+        text = json.dumps(asked, ensure_ascii=True, sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def _kept(self, key: str, ledger: Ledger) -> str | None:
+        kept = self._replies.get(key)
+        if kept is not None:
+            self._replies.move_to_end(key)
+            ledger.cached += 1
+        return kept
+
+    def _keep(self, key: str, text: str) -> None:
+        if self._settings.cached_replies:
+            self._replies[key] = text
+            if len(self._replies) > self._settings.cached_replies:
+                self._replies.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestModel:
+    """A model in one role for one request: the port ``ChatModel``.
+
+    ``seconds`` says how long a call that begins now may take.
+    """
+
+    client: ChatClient
+    role: Role
+    ledger: Ledger
+    seconds: Callable[[], float]
+
+    async def complete(self, prompt: Prompt, *, schema: Mapping[str, Any] | None = None) -> str:
+        return await self._within(
+            lambda deadline: self.client.complete(
+                prompt, schema=schema, role=self.role, ledger=self.ledger, deadline=deadline
+            )
+        )
+
+    async def write(self, prompt: Prompt, say: Callable[[str], None]) -> str:
+        return await self._within(
+            lambda deadline: self.client.write(
+                prompt, say, role=self.role, ledger=self.ledger, deadline=deadline
+            )
+        )
+
+    async def _within(self, ask: Callable[[asyncio.Timeout], Awaitable[str]]) -> str:
+        await self.client.load()  # the first import is no fault of the model's
+        seconds = self.seconds()
+        try:
+            async with asyncio.timeout(seconds) as deadline:
+                return await ask(deadline)
+        except TimeoutError:
+            raise RemoteError(
+                f"The model {self.client.name!r} gave no reply within {seconds:.3g} s.",
+                kind="timeout",
+            ) from None
+
+
+def _messages(prompt: Prompt) -> list[tuple[str, str]]:
+    return [("system", prompt.system), ("human", prompt.user), *prompt.exchange]
+
+
+def _text_of(message: AIMessage) -> str:
+    """The reply as text; of a tool call its arguments, however they were written."""
+    for call in message.tool_calls:
+        return json.dumps(call["args"], ensure_ascii=False)
+    for broken in message.invalid_tool_calls:
+        return broken["args"] or ""
+    return str(message.text)
+
+
+def _cut_off(error: Exception) -> str | None:
+    """What was written of a reply that OpenAI's client throws away for being cut off."""
+    try:
+        content = error.completion.choices[0].message.content  # type: ignore[attr-defined]
+    except (AttributeError, IndexError, TypeError):
+        return None
+    return content if isinstance(content, str) else None
