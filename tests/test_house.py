@@ -43,7 +43,8 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"conversation"}),
     frozenset(
         {
-            "__main__", "asking", "cli", "demo", "doctor", "live", "options", "rendering",
+            "__main__", "asking", "cli", "demo", "doctor", "key_commands", "live", "options",
+            "rendering",
             "service", "ui", "mcp_server", "evaluation", "distributed", "haystack_retriever",
         }
     ),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anabranch.errors import AnabranchError, MissingExtraError, RunError
+from anabranch.key_commands import keys_app
 from anabranch.options import (
     CollectionOption,
     CollectionsOption,
@@ -387,6 +388,33 @@ def add_model(
         else:
             print(f"made: {clean(str(folder))}")
             print("use it: anabranch reindex --model multilingual")
+
+
+app.add_typer(keys_app(reporting, print_json), name="keys")
+
+
+@app.command()
+def mcp(
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve streamable HTTP, not standard input and output.")
+    ] = False,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; elsewhere needs keys.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, metavar="N", help="0: any free one.")
+    ] = 8001,
+    kb: KbOption = None,
+    debug: DebugOption = False,
+) -> None:
+    """Serve the knowledge base to agents by the Model Context Protocol."""
+    with reporting(debug), open_knowledge_base(kb) as base:
+        from anabranch.mcp_server import serve_http, serve_stdio
+
+        if http:
+            serve_http(base, host=host, port=port)
+        else:
+            serve_stdio(base)
 
 
 @app.command()

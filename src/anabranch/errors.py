@@ -9,6 +9,9 @@ AnabranchError
 │   ├── SnapshotError         a resume snapshot that is damaged, foreign or outdated
 │   ├── SessionNotFoundError  a session, message, open question or job that is not the caller's
 │   └── AccessError           the caller may not do this
+│       ├── KeyRefusedError   no key, or one that is not valid
+│       ├── NotAllowedError   a key whose role does not reach that far
+│       └── RateLimitError    a key that is used too often
 ├── ConfigurationError        a setting, a model or an extra that does not fit (exit code 3)
 │   ├── MissingExtraError     an optional dependency is not installed
 │   ├── ModelMismatchError    the index was made with another embedder
@@ -63,7 +66,23 @@ class SessionNotFoundError(InputError):
 
 
 class AccessError(InputError):
-    """The caller may not do this: the key has another role, or other collections."""
+    """The caller may not do this; its kinds say why."""
+
+
+class KeyRefusedError(AccessError):
+    """A key is needed, and there is none or it is not valid; the two are not told apart."""
+
+
+class NotAllowedError(AccessError):
+    """The key is valid, but its role does not reach that far."""
+
+
+class RateLimitError(AccessError):
+    """The key is used too often; ``retry_after`` says in how many seconds it may be used again."""
+
+    def __init__(self, message: str, *, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class ConfigurationError(AnabranchError):

@@ -195,32 +195,100 @@ class KnowledgeBase:
         )  # fmt: skip
         return self._background.wait(add)
 
-    async def aremove(self, source: str, *, collection: str | None = None) -> int:
+    async def aremove(
+        self,
+        source: str,
+        *,
+        collection: str | None = None,
+        within: Sequence[str] | None = None,
+        principals: Sequence[str] | None = None,
+    ) -> int:
         """Remove a source, by name or id, from every index; how many were removed.
 
-        Raises SourceNotFoundError when there is none.
+        ``collection`` says which of several of the same name. Raises SourceNotFoundError when
+        there is none in scope.
         """
-        return await self._background.submit(self._remove(source, collection))
+        scope = _wanted(collection, principals)
+        return await self._background.submit(self._remove(source, scope, within))
 
-    def remove(self, source: str, *, collection: str | None = None) -> int:
+    def remove(
+        self,
+        source: str,
+        *,
+        collection: str | None = None,
+        within: Sequence[str] | None = None,
+        principals: Sequence[str] | None = None,
+    ) -> int:
         """Blocking twin of ``aremove``."""
-        return self._background.wait(self._remove(source, collection))
+        scope = _wanted(collection, principals)
+        return self._background.wait(self._remove(source, scope, within))
 
-    async def asources(self, *, collections: Sequence[str] | None = None) -> list[SourceRecord]:
-        """Every source, ordered by collection and name."""
-        return await self._background.submit(self._sources(collections))
+    async def asources(
+        self,
+        *,
+        collections: Sequence[str] | None = None,
+        within: Sequence[str] | None = None,
+        principals: Sequence[str] | None = None,
+    ) -> list[SourceRecord]:
+        """Every source in scope, ordered by collection and name."""
+        scope = _wanted(collections, principals)
+        return await self._background.submit(self._sources(scope, within))
 
-    def sources(self, *, collections: Sequence[str] | None = None) -> list[SourceRecord]:
+    def sources(
+        self,
+        *,
+        collections: Sequence[str] | None = None,
+        within: Sequence[str] | None = None,
+        principals: Sequence[str] | None = None,
+    ) -> list[SourceRecord]:
         """Blocking twin of ``asources``."""
-        return self._background.wait(self._sources(collections))
+        scope = _wanted(collections, principals)
+        return self._background.wait(self._sources(scope, within))
 
-    async def asource_text(self, source: str, *, collections: Sequence[str] | None = None) -> str:
-        """The extracted text of a source, which all offsets count in."""
-        return await self._background.submit(self._source_text(source, collections))
+    async def asource(
+        self,
+        source: str,
+        *,
+        collections: Sequence[str] | None = None,
+        within: Sequence[str] | None = None,
+        principals: Sequence[str] | None = None,
+    ) -> SourceRecord:
+        """The one source in scope with this name or id.
 
-    def source_text(self, source: str, *, collections: Sequence[str] | None = None) -> str:
+        Raises SourceNotFoundError when there is none, InputError when there are several.
+        """
+        scope = _wanted(collections, principals)
+        return await self._background.submit(self._source(source, scope, within))
+
+    async def asource_text(
+        self,
+        source: str,
+        *,
+        collections: Sequence[str] | None = None,
+        within: Sequence[str] | None = None,
+        principals: Sequence[str] | None = None,
+    ) -> str:
+        """The extracted text of a source in scope, which all offsets count in."""
+        scope = _wanted(collections, principals)
+        return await self._background.submit(self._source_text(source, scope, within))
+
+    def source_text(
+        self,
+        source: str,
+        *,
+        collections: Sequence[str] | None = None,
+        within: Sequence[str] | None = None,
+        principals: Sequence[str] | None = None,
+    ) -> str:
         """Blocking twin of ``asource_text``."""
-        return self._background.wait(self._source_text(source, collections))
+        scope = _wanted(collections, principals)
+        return self._background.wait(self._source_text(source, scope, within))
+
+    async def acollections(
+        self, *, within: Sequence[str] | None = None, principals: Sequence[str] | None = None
+    ) -> list[str]:
+        """The collections that may be named by the caller: where there is something to see."""
+        return await self._background.submit(self._collections(_wanted(None, principals), within))
 
     async def areindex(
         self, model: str, *, on_progress: Callable[[int, int], None] = lambda done, total: None
@@ -392,39 +460,38 @@ class KnowledgeBase:
             )
         return report
 
-    async def _remove(self, source: str, collection: str | None) -> int:
-        records = await self._find(source, None if collection is None else [collection])
-        _check_one(source, records)
+    async def _remove(self, source: str, wanted: Scope, within: Sequence[str] | None) -> int:
+        record = await self._source(source, wanted, within)
         removed = 0
         while True:
             built = await self._open()
-            names = [record.source_id for record in records]
-            removed = max(removed, await built.parts.store.remove(names))
-            if not self._is_replaced(built):  # else the new index may have been made with them
+            removed = max(removed, await built.parts.store.remove([record.source_id]))
+            if not self._is_replaced(built):  # else the new index may have been made with it
                 return removed
 
-    async def _sources(self, collections: Sequence[str] | None) -> list[SourceRecord]:
+    async def _sources(self, wanted: Scope, within: Sequence[str] | None) -> list[SourceRecord]:
         built = await self._open()
-        scope = await self._checked_scope(built, Scope(collections=names_of(collections)))
-        return await built.parts.store.sources(scope)
+        return await built.parts.store.sources(await self._checked_scope(built, wanted, within))
 
-    async def _source_text(self, source: str, collections: Sequence[str] | None) -> str:
-        records = await self._find(source, collections)
-        _check_one(source, records)
-        store = (await self._open()).parts.store
-        scope = Scope(collections=names_of(collections), sources=(source,))
-        return await store.source_text(records[0].source_id, scope) or ""
-
-    async def _find(self, source: str, collections: Sequence[str] | None) -> list[SourceRecord]:
-        built = await self._open()
-        scope = Scope(collections=names_of(collections), sources=(source,))
-        await self._checked_scope(built, scope)
-        records = await built.parts.store.sources(scope)
+    async def _source(
+        self, source: str, wanted: Scope, within: Sequence[str] | None
+    ) -> SourceRecord:
+        records = await self._sources(replace(wanted, sources=(source,)), within)
         if not records:
             raise SourceNotFoundError(
                 f"There is no source {source!r}. `anabranch sources` lists them."
             )
-        return records
+        _check_one(source, records)
+        return records[0]
+
+    async def _source_text(self, source: str, wanted: Scope, within: Sequence[str] | None) -> str:
+        record = await self._source(source, wanted, within)
+        built = await self._open()
+        scope = await self._checked_scope(built, wanted, within)
+        return await built.parts.store.source_text(record.source_id, scope) or ""
+
+    async def _collections(self, wanted: Scope, within: Sequence[str] | None) -> list[str]:
+        return await self._nameable(await self._open(), wanted, within)
 
     async def _reindex(self, model: str, on_progress: Callable[[int, int], None]) -> int:
         from anabranch.build import reindex
@@ -524,7 +591,7 @@ class KnowledgeBase:
         built = await self._open()
         settings = self.settings
         deadline = started + (options.get("timeout") or settings.timeout)
-        scope = await self._checked_scope(built, scope_of(options))
+        scope = await self._checked_scope(built, scope_of(options), options.get("within"))
         budgets, ledger = budgets_of(options, settings), built.ledger()
         return RequestContext(
             parts=built.parts_for(budgets, deadline=deadline, ledger=ledger),
@@ -545,21 +612,33 @@ class KnowledgeBase:
             ledger=ledger,
         )  # fmt: skip
 
-    async def _checked_scope(self, built: Built, scope: Scope) -> Scope:
-        if scope.collections is None:
-            return scope
-        from anabranch.foreign_legs import is_open_to
-
-        known = await built.parts.store.collections(Scope(principals=scope.principals))
-        foreign = [r.name for r in self._retrievers if is_open_to(r, scope.principals)]
-        known += [FOREIGN + name for name in foreign]
-        for name in scope.collections:
+    async def _checked_scope(
+        self, built: Built, wanted: Scope, within: Sequence[str] | None
+    ) -> Scope:
+        """What is wanted, of what may be seen. Raises CollectionNotFoundError for a collection that
+        is not there. One that may not be seen is not there either: same error, same words."""
+        if wanted.collections is None and within is None:
+            return wanted
+        known = await self._nameable(built, wanted, within)
+        for name in wanted.collections or ():
             if name not in known:
                 there = ", ".join(repr(other) for other in known) or "none yet"
                 raise CollectionNotFoundError(
                     f"There is no collection {name!r}. Those that are there: {there}."
                 )
-        return scope
+        return replace(wanted, collections=tuple(known)) if wanted.collections is None else wanted
+
+    async def _nameable(
+        self, built: Built, wanted: Scope, within: Sequence[str] | None
+    ) -> list[str]:
+        """The collections that the caller may name, those of foreign retrievers last."""
+        from anabranch.foreign_legs import is_open_to
+
+        principals, seen = wanted.principals, names_of(within)
+        known = await built.parts.store.collections(Scope(principals=principals))
+        foreign = [r.name for r in self._retrievers if is_open_to(r, principals)]
+        known += [FOREIGN + name for name in foreign]
+        return known if seen is None else [name for name in known if name in seen]
 
     async def _open(self, *, create: bool = False) -> Built:
         if self._built is None or self._is_replaced(self._built):
@@ -614,6 +693,10 @@ def _ending(status: Status) -> EventName:
         return "run.failed"
     asks = status in ("needs_clarification", "needs_scope_selection")
     return "run.needs_input" if asks else "run.finished"
+
+
+def _wanted(collections: Sequence[str] | None, principals: Sequence[str] | None) -> Scope:
+    return Scope(collections=names_of(collections), principals=names_of(principals))
 
 
 def _check_one(source: str, records: Sequence[SourceRecord]) -> None:

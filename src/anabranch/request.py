@@ -19,17 +19,26 @@ VARIANTS_BY_EFFORT: Mapping[Effort, int] = {"minimal": 0, "standard": 1, "thorou
 CANDIDATES_BY_EFFORT: Mapping[Effort, int] = {"minimal": 100, "standard": 100, "thorough": 200}
 
 
-class AskOptions(TypedDict, total=False):
+class CallerScope(TypedDict, total=False):
+    """What the one who asks may see at all; None, or left out, is the owner: everything.
+
+    ``within`` are collections; of these, those that are not there are nothing. A document with
+    ``allowed`` principals is seen by whoever has one of them among ``principals``.
+    """
+
+    within: Sequence[str] | None
+    principals: Sequence[str] | None
+
+
+class AskOptions(CallerScope, total=False):
     """What a question may set; what is left out, or None, comes from the settings.
 
-    ``collections`` and ``sources`` narrow what is searched; without them it is all that
-    ``principals`` may see (None: the owner). ``timeout`` is in seconds. ``interactive=False``
+    ``collections`` and ``sources`` narrow what is searched of what the caller may see. ``timeout`` is in seconds. ``interactive=False``
     forbids questions back: the outcome is then the best effort.
     """
 
     collections: Sequence[str] | None
     sources: Sequence[str] | None
-    principals: Sequence[str] | None
     effort: Effort | None
     top_k: int | None
     variants: int | None

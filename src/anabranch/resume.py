@@ -7,9 +7,11 @@ two turns (a session, a file, a chat message) can neither read more from it nor 
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -20,6 +22,8 @@ from anabranch.types import RESUME_SCHEMA, Scope
 
 MAX_REPLY_CHARACTERS = 2_000
 MAX_PROMPT_CHARACTERS = 4_000
+# Of JSON; the longest question and as many options as fit into a prompt stay below it.
+MAX_SNAPSHOT_BYTES = 1_000_000
 # A path can be this long on the systems in use.
 MAX_NAME_CHARACTERS = 4_096
 _Name = Annotated[str, Field(max_length=MAX_NAME_CHARACTERS)]
@@ -137,3 +141,30 @@ def validate(snapshot: Mapping[str, Any] | None, reply: str, key: bytes) -> Snap
             "not fit. Ask the question again."
         )
     return known.model_copy(update={"replies": (*known.replies, reply.strip())})
+
+
+def to_token(snapshot: Mapping[str, Any]) -> str:
+    """A snapshot as one word of letters, digits, ``-`` and ``_``, for where only text is carried."""
+    plain = json.dumps(dict(snapshot), ensure_ascii=False, separators=(",", ":"))
+    return base64.urlsafe_b64encode(zlib.compress(plain.encode(), 9)).decode().rstrip("=")
+
+
+def from_token(token: str) -> dict[str, Any]:
+    """The snapshot that ``to_token`` made a word of; not validated yet.
+
+    Raises SnapshotError for any other word.
+    """
+    try:
+        packed = base64.urlsafe_b64decode(token.strip() + "=" * (-len(token.strip()) % 4))
+        unpacking = zlib.decompressobj()
+        # A few bytes can unpack to gigabytes; no snapshot is that long.
+        plain = unpacking.decompress(packed, MAX_SNAPSHOT_BYTES)
+        snapshot = json.loads(plain) if unpacking.eof else None
+    except (ValueError, zlib.error, RecursionError):
+        snapshot = None
+    if not isinstance(snapshot, dict):
+        raise SnapshotError(
+            "This is not the token of a question that was asked back, or not all of it. Give it as "
+            "it was given, or ask the question again."
+        )
+    return snapshot

@@ -144,6 +144,9 @@ class Settings(BaseSettings):
     allowed_hosts: tuple[str, ...] = Field(
         (), description="Names that the service goes by, besides localhost."
     )
+    rate_limit: int = Field(
+        600, ge=0, description="Requests a minute that one key may make; 0: no limit."
+    )
     threads: int = Field(0, ge=0, description="Threads that embed; 0: one for each core.")
     memory_leaves: int = Field(
         120_000,

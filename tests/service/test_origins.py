@@ -7,9 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from anabranch.access import is_loopback
 from anabranch.errors import ConfigurationError
 from anabranch.service.app import create_app
-from anabranch.service.origins import is_loopback
 from anabranch.service.server import check_address
 from anabranch.settings import Settings
 from fakes import World

@@ -10,6 +10,8 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from anabranch import __version__
+from anabranch.access import Gate
+from anabranch.keys import KeyBook
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.service import asking, health, problems, sources
 from anabranch.service.origins import OriginCheck
@@ -33,7 +35,8 @@ def create_app(
         opened = knowledge_base or KnowledgeBase.open(settings=settings)
         try:
             await opened.aprepare()
-            app.state.service = Service(settings, opened)
+            gate = Gate(KeyBook(opened.path), per_minute=settings.rate_limit)
+            app.state.service = Service(settings, opened, gate)
             yield
         finally:
             if knowledge_base is None:

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
+from anabranch.access import Caller
 from anabranch.request import AskOptions
-from anabranch.service.caller import Caller
 from anabranch.types import Effort, Turn
 
 Name = Annotated[str, Field(min_length=1, max_length=4_096)]
@@ -46,8 +46,9 @@ class SearchOptions(Body):
     def options(self, caller: Caller) -> AskOptions:
         """As the knowledge base takes them, within what the caller may see."""
         return AskOptions(
-            collections=caller.narrowed(self.collections),
+            collections=self.collections,
             sources=self.sources,
+            within=caller.collections,
             principals=caller.principals,
             effort=self.effort,
             top_k=self.top_k,

@@ -6,26 +6,16 @@ name as ``Host``. Or it posts across origins: the browser then sends the page's 
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from anabranch.access import is_loopback
 from anabranch.service.problems import problem, problem_response
 
 _MISDIRECTED, _FORBIDDEN = 421, 403
-
-
-def is_loopback(host: str) -> bool:
-    """Whether ``host`` can only be reached from this machine."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class OriginCheck:

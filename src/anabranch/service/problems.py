@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
@@ -19,6 +20,8 @@ from anabranch.errors import (
     CollectionNotFoundError,
     ConfigurationError,
     InputError,
+    KeyRefusedError,
+    RateLimitError,
     RunError,
     SessionNotFoundError,
     SourceNotFoundError,
@@ -30,6 +33,8 @@ logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 # The first that fits counts: special ones before their bases.
 _STATUS: tuple[tuple[type[AnabranchError], HTTPStatus], ...] = (
+    (KeyRefusedError, HTTPStatus.UNAUTHORIZED),
+    (RateLimitError, HTTPStatus.TOO_MANY_REQUESTS),
     (AccessError, HTTPStatus.FORBIDDEN),
     (SourceNotFoundError, HTTPStatus.NOT_FOUND),
     (CollectionNotFoundError, HTTPStatus.NOT_FOUND),
@@ -100,7 +105,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(AnabranchError)
     async def _on_purpose(request: Request, error: AnabranchError) -> JSONResponse:
-        return problem_response(problem_of(error))
+        return problem_response(problem_of(error), headers=_headers_of(error))
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -120,6 +125,12 @@ def install(app: FastAPI) -> None:
         logger.error("unexpected error in %s %s", request.method, request.url.path, exc_info=error)
         detail = f"An unexpected {type(error).__name__}; the log of the service has the details."
         return problem_response(problem(500, detail))
+
+
+def _headers_of(error: AnabranchError) -> dict[str, str] | None:
+    if isinstance(error, RateLimitError):
+        return {"Retry-After": str(math.ceil(error.retry_after))}
+    return {"WWW-Authenticate": "Bearer"} if isinstance(error, KeyRefusedError) else None
 
 
 def _summary(errors: Sequence[dict[str, str]]) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import uvicorn
 
+from anabranch.access import is_loopback
 from anabranch.errors import ConfigurationError
+from anabranch.keys import KeyBook
 from anabranch.service.app import create_app
-from anabranch.service.origins import is_loopback
 from anabranch.settings import Settings
 
 # What still runs when the service is told to stop gets this long.
@@ -27,7 +28,7 @@ def serve(settings: Settings) -> None:
 
 def check_address(settings: Settings) -> None:
     """Without keys whoever reaches the service is its owner: then only this machine may."""
-    if not is_loopback(settings.host):
+    if not is_loopback(settings.host) and not KeyBook(settings.kb).in_use:
         raise ConfigurationError(
             f"host = {settings.host!r} can be reached from other machines, and no key is set up: "
             "everybody could read, add and remove documents. Make a key first (anabranch keys "

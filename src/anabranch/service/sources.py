@@ -23,21 +23,21 @@ async def sources(
     caller: Reader, service: Shared, collection: Collections = None
 ) -> list[dict[str, Any]]:
     """Every source that the caller may see, ordered by collection and name."""
-    records = await service.knowledge_base.asources(collections=caller.narrowed(collection))
+    records = await service.knowledge_base.asources(collections=collection, **caller.scope)
     return [to_plain(record) for record in records]
 
 
 @router.delete("/sources/{source_id}", responses=documented(403, 404, 422))
 async def remove_source(source_id: str, caller: Editor, service: Shared) -> dict[str, Any]:
     """Remove a source and everything that was indexed from it."""
-    removed = await service.knowledge_base.aremove(source_id)
+    removed = await service.knowledge_base.aremove(source_id, **caller.scope)
     return {"source": source_id, "removed": removed}
 
 
 @router.get("/collections")
 async def collections(caller: Reader, service: Shared) -> list[dict[str, Any]]:
     """The collections that the caller may see, with the number of their sources."""
-    records = await service.knowledge_base.asources(collections=caller.collections)
+    records = await service.knowledge_base.asources(**caller.scope)
     names = sorted({record.collection for record in records})
     return [
         {"name": name, "sources": sum(record.collection == name for record in records)}

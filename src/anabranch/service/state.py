@@ -7,6 +7,7 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
+from anabranch.access import Gate
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.settings import Settings
 
@@ -17,6 +18,7 @@ class Service:
 
     settings: Settings
     knowledge_base: KnowledgeBase
+    gate: Gate
 
 
 def _service(request: Request) -> Service:

@@ -1,0 +1,116 @@
+"""Who asks, what of a knowledge base they may see, and how often: the same for every front."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from anabranch.errors import KeyRefusedError, NotAllowedError, RateLimitError
+from anabranch.keys import ROLES, Key, KeyBook, Role
+from anabranch.request import CallerScope
+
+# Keys of which the rate is remembered; the longest unused is forgotten, and has a full bucket again.
+REMEMBERED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks. ``None`` is no restriction of that kind: all collections, the owner's view.
+
+    ``name`` is who sessions belong to. An administrator sees every document of the collections of
+    the key; anybody else those that name one of ``principals``, or nobody.
+    """
+
+    name: str
+    role: Role = "reader"
+    collections: tuple[str, ...] | None = None
+    principals: tuple[str, ...] | None = ()
+    key_id: str | None = None
+
+    def require(self, role: Role) -> None:
+        """Raises NotAllowedError unless the caller has ``role`` or a higher one."""
+        if ROLES.index(self.role) < ROLES.index(role):
+            raise NotAllowedError(
+                f"This takes a key with the role {role!r}; {self.name!r} has {self.role!r}."
+            )
+
+    @property
+    def scope(self) -> CallerScope:
+        """What the caller may see, for any method of a knowledge base."""
+        return {"within": self.collections, "principals": self.principals}
+
+
+# Whoever has the folder has everything in it: the caller where no key was ever made.
+OWNER = Caller("owner", "admin", principals=None)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether ``host`` can only be reached from this machine."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def caller_of(key: Key) -> Caller:
+    principals = None if key.role == "admin" else key.principals
+    return Caller(key.name, key.role, key.collections, principals, key.id)
+
+
+class Gate:
+    """Lets callers in by their key, each as often as ``per_minute`` allows (0: no limit).
+
+    A full bucket holds a minute's worth. The count is of this process: behind several replicas a
+    key has several buckets. ``clock`` counts seconds and never goes back.
+    """
+
+    def __init__(
+        self, book: KeyBook, *, per_minute: int = 0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._book = book
+        self._per_minute = per_minute
+        self._clock = clock
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    @property
+    def keyed(self) -> bool:
+        """Whether a key is asked for."""
+        return self._book.in_use
+
+    async def admit(self, authorization: str | None) -> Caller:
+        """The caller with this ``Authorization`` header. Raises KeyRefusedError, RateLimitError."""
+        if not self.keyed:
+            return OWNER
+        scheme, _, given = (authorization or "").partition(" ")
+        key = None
+        if scheme.lower() == "bearer":
+            key = await asyncio.to_thread(self._book.find, given.strip())
+        if key is None:
+            raise KeyRefusedError(
+                "A valid key is needed: send `Authorization: Bearer KEY`. An administrator makes "
+                "one with `anabranch keys create`."
+            )
+        self._spend(key.id)
+        return caller_of(key)
+
+    def _spend(self, key_id: str) -> None:
+        if not self._per_minute:
+            return
+        now, full = self._clock(), float(self._per_minute)
+        tokens, then = self._buckets.pop(key_id, (full, now))
+        tokens = min(full, tokens + (now - then) * full / 60)
+        allowed = tokens >= 1
+        self._buckets[key_id] = (tokens - 1 if allowed else tokens, now)
+        if len(self._buckets) > REMEMBERED:
+            self._buckets.pop(next(iter(self._buckets)))
+        if not allowed:
+            wait = (1 - tokens) * 60 / full
+            raise RateLimitError(
+                f"This key may be used {self._per_minute} times a minute. Wait {wait:.0f} s.",
+                retry_after=wait,
+            )
