@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from anabranch.evidence import as_context, estimate_tokens, guard, nearest, pack
-from anabranch.types import Answer, Citation, Passage, Place
+from anabranch.evidence import as_context, estimate_tokens, nearest, pack
+from anabranch.types import Passage
 from fakes import chunk, evidence, passage
 
 
@@ -98,106 +96,3 @@ def test_nearest_shows_at_most_three_with_their_relevance() -> None:
     assert [item.source for item in shown] == ["0.md", "1.md", "2.md"]
     assert shown[0].relevance == 0.3
     assert len(shown[0].text) == 300
-
-
-# ---------------------------------------------------------------------------------- the guard
-
-LEAVE = evidence("Annual leave in Berlin is 30 days.")
-NOTICE = evidence("The notice period is four weeks.", 2)
-CHINESE = evidence("柏林员工每年有三十天年假。", 3)
-
-
-def guarded(text: str, *citations: Citation) -> Answer:
-    return guard(Answer(text, "llm", citations), [LEAVE, NOTICE, CHINESE])
-
-
-def test_a_cited_sentence_passes_untouched() -> None:
-    answer = guarded("Annual leave in Berlin is 30 days [1].")
-    assert answer.text == "Annual leave in Berlin is 30 days [1]."
-    assert answer.unsupported == ()
-
-
-@pytest.mark.parametrize("marker", ["[9]", "[0]", "[01]", f"[{'9' * 5_000}]"])
-def test_a_marker_that_resolves_to_nothing_is_removed_and_its_sentence_flagged(marker: str) -> None:
-    answer = guarded(f"Annual leave in Berlin is 30 days {marker}.")
-    assert answer.text == "Annual leave in Berlin is 30 days."
-    assert answer.unsupported == ("Annual leave in Berlin is 30 days.",)
-
-
-def test_a_citation_is_dropped_unless_its_quote_stands_in_its_evidence() -> None:
-    proven = Citation(1, "e1", "30 days", page=1)
-    invented, misplaced = Citation(1, "e1", "40 days"), Citation(2, "e1", "30 days")
-    lost = Citation(9, "e9", "30 days")
-    answer = guarded("Annual leave in Berlin is 30 days [1].", invented, proven, misplaced, lost)
-    assert answer.citations == (proven,)
-
-
-def test_a_sentence_without_a_marker_is_unsupported() -> None:
-    answer = guarded("Annual leave in Berlin is 30 days [1]. The canteen serves whales.")
-    assert answer.unsupported == ("The canteen serves whales.",)
-
-
-def test_a_number_that_the_evidence_does_not_have_is_unsupported() -> None:
-    answer = guarded("Annual leave in Berlin is 31 days [1].")
-    assert answer.unsupported == ("Annual leave in Berlin is 31 days.",)
-
-
-def test_a_sentence_about_something_else_is_unsupported_by_its_citation() -> None:
-    assert guarded("Whales sing loudly across cold oceans [1].").unsupported
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Annual leave in Berlin is 30 days. [1] The notice period is four weeks. [2]",
-        "Annual leave in Berlin is 30 days.[1] The notice period is four weeks.[2]",
-    ],
-)
-def test_a_marker_behind_the_full_stop_belongs_to_the_sentence_before(text: str) -> None:
-    answer = guarded(text)
-    assert answer.text == text
-    assert answer.unsupported == ()
-
-
-def test_a_marker_behind_the_full_stop_does_not_cover_the_sentence_after() -> None:
-    answer = guarded("Annual leave in Berlin is 30 days. [1] The notice period is four weeks.")
-    assert answer.unsupported == ("The notice period is four weeks.",)
-
-
-def test_a_chinese_sentence_is_held_to_its_evidence_too() -> None:
-    answer = guarded("柏林员工每年有三十天年假。[3]上海员工可以养鲸鱼。[3]")
-    assert answer.unsupported == ("上海员工可以养鲸鱼。",)
-
-
-def test_what_the_answerer_itself_called_unsupported_stays() -> None:
-    answer = Answer("Annual leave in Berlin is 30 days [1].", "llm", (), ("A guess.",))
-    assert guard(answer, [LEAVE]).unsupported == ("A guess.",)
-
-
-def test_an_extractive_quote_with_a_full_stop_in_it_is_cited_at_its_end() -> None:
-    row = evidence("| Basic | Small teams. No support. | 5 euros |")
-    text = "Plan: Basic; For: Small teams. No support.; Price: 5 euros [1]"
-    row = replace(row, context="Plan | For | Price")
-    assert guard(Answer(text, "extractive"), [row]).unsupported == ()
-    assert guard(Answer(text, "llm"), [row]).unsupported
-
-
-def test_extractive_words_behind_the_last_marker_are_unsupported() -> None:
-    answer = guard(Answer("Annual leave in Berlin is 30 days. [1] Really.", "extractive"), [LEAVE])
-    assert answer.unsupported == ("Really.",)
-
-
-def test_a_citation_has_the_page_of_its_quote() -> None:
-    text = "Contract of 2026.\nThe notice period is six weeks."
-    over_two = evidence(
-        text,
-        provenance=(
-            Place("leave.md", 1, 0, len(text), "s"),
-            Place("leave.md", 1, 0, 18, "s"),
-            Place("leave.md", 2, 18, len(text), "s"),
-        ),
-    )
-    quote = "The notice period is six weeks."
-    answer = Answer(f"{quote} [1]", "extractive", (Citation(1, "e1", quote),))
-    [citation] = guard(answer, [over_two]).citations
-    assert citation.page == 2

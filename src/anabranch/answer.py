@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from anabranch.evidence import guard
+from anabranch.citations import guard
 from anabranch.fanout import attempt
 from anabranch.ledger import Ledger
 from anabranch.ports import Answerer

@@ -1,13 +1,12 @@
-"""Passages -> numbered Evidence in a token budget, and answers checked against it; pure."""
+"""Passages -> numbered Evidence in a token budget; pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
-from anabranch.language import cjk_share, question_terms, sentence_spans, terms
-from anabranch.types import Answer, Citation, Evidence, LeftOut, Nearest, Passage
+from anabranch.language import cjk_share
+from anabranch.types import Evidence, LeftOut, Nearest, Passage
 
 # Places that are given by rank alone.
 SURE_OF_A_PLACE = 3
@@ -19,10 +18,6 @@ NEAREST_CHARACTERS = 300
 # Ids of queries other than the question's own wordings: sub-questions and follow-ups.
 _SUB_QUESTION = re.compile(r"(s\d+)(?:\.|\Z)")
 _APART = re.compile(r"(?:s\d+|b\d+|f\d+)(?:\.|\Z)")
-_MARKER = re.compile(r"\[(\d+)\]")
-_SPACED_MARKER = re.compile(r"[ \t]*\[(\d+)\]")
-_MARKERS_BEHIND = re.compile(r"(?:[ \t]*\[\d+\])+")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def estimate_tokens(text: str) -> int:
@@ -156,94 +151,3 @@ def nearest(passages: Sequence[Passage], relevance: Mapping[str, float]) -> tupl
         )
         for passage in passages[:NEAREST_SHOWN]
     )
-
-
-# ------------------------------------------------------------------------------ the citation guard
-
-
-def guard(answer: Answer, evidence: Sequence[Evidence]) -> Answer:
-    """``answer`` with every citation proven, whoever wrote it.
-
-    A marker that resolves to no evidence is removed and its sentence listed as unsupported; a
-    citation whose quote does not stand in its evidence is dropped; a sentence without a marker,
-    or with numbers or most of its words missing from all that it cites, is unsupported.
-    """
-    # Keyed by the digits as written: "[01]" or a number of a thousand digits is no marker of ours.
-    by_marker = {str(number): item for number, item in enumerate(evidence, start=1)}
-    unsupported = list(answer.unsupported)
-    said = _cited_quotes if answer.mode == "extractive" else _cited_sentences
-    for sentence, markers in said(answer.text):
-        cited = [by_marker.get(marker) for marker in markers]
-        found = [item for item in cited if item is not None]
-        if len(found) < len(cited) or not _supported(sentence, found):
-            unsupported.append(sentence)
-    text = _SPACED_MARKER.sub(
-        lambda match: match.group() if match[1] in by_marker else "", answer.text
-    )
-    citations = tuple(
-        replace(citation, page=_page_of(citation.quote, by_marker[str(citation.marker)]))
-        for citation in answer.citations
-        if _proven(citation, by_marker)
-    )
-    return replace(
-        answer, text=text, citations=citations, unsupported=tuple(dict.fromkeys(unsupported))
-    )
-
-
-def _cited_sentences(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Each sentence without its markers, and the markers; those right behind its end are its own.
-
-    "It is 30 days. [1]" is as common a way to cite as "It is 30 days [1]."
-    """
-    taken = 0
-    for start, end in sentence_spans(text):
-        start = max(start, taken)
-        behind = _MARKERS_BEHIND.match(text, end)
-        taken = behind.end() if behind else end
-        sentence = _SPACED_MARKER.sub("", text[start:end]).strip()
-        if sentence:
-            yield sentence, _MARKER.findall(text[start:taken])
-
-
-def _cited_quotes(text: str) -> Iterator[tuple[str, list[str]]]:
-    """What stands before each marker of an extractive answer, which is one quote.
-
-    A table row or a line of a document can have a full stop in it, and is cited at its end.
-    """
-    for line in text.split("\n"):
-        start = 0
-        for match in _MARKERS_BEHIND.finditer(line):
-            if quote := line[start : match.start()].strip():
-                yield quote, _MARKER.findall(match.group())
-            start = match.end()
-        if rest := line[start:].strip():
-            yield rest, []
-
-
-def _page_of(quote: str, item: Evidence) -> int | None:
-    """The page that the quote begins on: that of the narrowest known place around it."""
-    at = item.start + item.text.find(quote)
-    around = [
-        place
-        for place in item.provenance
-        if place.source_id == item.source_id and place.start <= at < place.end
-    ]
-    narrowest = min(around, key=lambda place: place.end - place.start, default=None)
-    return item.page if narrowest is None else narrowest.page
-
-
-def _proven(citation: Citation, by_marker: Mapping[str, Evidence]) -> bool:
-    item = by_marker.get(str(citation.marker))
-    return item is not None and item.id == citation.evidence and citation.quote in item.text
-
-
-def _supported(sentence: str, cited: Sequence[Evidence]) -> bool:
-    wanted = question_terms(sentence)
-    if not wanted:
-        return True
-    place = " ".join(f"{item.context} {item.title} {item.text}" for item in cited)
-    numbers = set(_NUMBER.findall(place))
-    if any(number not in numbers for number in _NUMBER.findall(sentence)):
-        return False
-    known = set(terms(place))
-    return sum(term in known for term in wanted) >= 0.5 * len(wanted)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch.evidence import estimate_tokens, guard, pack
+from anabranch.citations import guard
+from anabranch.evidence import estimate_tokens, pack
 from anabranch.types import Answer, Citation
 from fakes import evidence, passage
 

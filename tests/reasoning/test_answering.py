@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from anabranch.evidence import guard
+from anabranch.citations import guard
 from anabranch.reasoning.answering import LocalAnswerer
 from anabranch.types import Answer, Evidence, SubQuestion, WindowScore
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from anabranch import language
 from anabranch.reasoning import passages as features
+from anabranch.shown_text import MARKER
 from anabranch.types import Evidence
 
 # The longest span that is shown as one piece; beyond it a sentence is cut at a word.
@@ -31,8 +32,6 @@ _NAMED_VALUE = re.compile(r"[:：]\s*\S")
 _FIGURES = re.compile(r"^(?P<name>.*?[^\W\d_].*?)(?P<figures>(?:\s+[-+(]?\d[\d.,:]*[)%]?){2,})\s*$")
 _NUMBERED = re.compile(r"\n([0-9]{1,2})\s+(?=[^\W\d_])")
 _LEADING_NUMBER = re.compile(r"([0-9]{1,2})\s+(?=[^\W\d_])")
-# A reference of the document's own: in an answer "[12]" would point at our evidence.
-_REFERENCE = re.compile(r"\[(\d+)\]")
 _PAGE_NUMBER = re.compile(r"\bpage\b|\bp\.|[第页/|-]|\d+", re.IGNORECASE)
 
 
@@ -185,7 +184,8 @@ def _clean(text: str) -> str:
     """``text`` on one line, without emphasis, its own bracketed references made round."""
     plain = _EMPHASIS.sub(r"\2", text)
     joined = re.sub(r"\s*\n\s*", "" if language.has_cjk(plain) else " ", plain).strip()
-    return _REFERENCE.sub(r"(\1)", joined)
+    # A reference of the document's own: in an answer "[12]" would point at our evidence.
+    return MARKER.sub(r"(\g<numbers>)", joined)
 
 
 def _with_headings(found: list[Unit], text: str, title: str) -> list[Unit]:
