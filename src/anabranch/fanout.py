@@ -140,8 +140,10 @@ def _read(
     languages = context.parts.embedder.languages
     if languages is None or not isinstance(found, tuple):
         return found
-    kept = tuple(hit for hit in found if is_readable(hit.chunk.text, languages))
-    return found if len(kept) == len(found) else kept
+    # Asked of every hit, and the answer is nearly always plain.
+    if all(hit.chunk.text.isascii() or is_readable(hit.chunk.text, languages) for hit in found):
+        return found
+    return tuple(hit for hit in found if is_readable(hit.chunk.text, languages))
 
 
 async def _dense_call(

@@ -184,29 +184,30 @@ def to_passages(
     similarity: dict[str, float] = {}
     windows: dict[str, tuple[WindowScore, ...]] = {}
     for result in results:
+        is_foreign_query = result.query.retriever is not None
         # A foreign query has a dense leg only where its passages were compared with the question.
-        is_question = result.query.id in similar_to or result.query.retriever is not None
+        is_question = result.query.id in similar_to or is_foreign_query
         for leg in result.legs:
             for hit in leg.hits:
-                key = hit.chunk.chunk_id
-                chunks.setdefault(key, hit.chunk)
-                if hit.windows:
-                    windows.setdefault(key, hit.windows)
-                if is_question and leg.leg == "dense":
+                chunks.setdefault(hit.chunk.chunk_id, hit.chunk)
+            if is_question and leg.leg == "dense":
+                for hit in leg.hits:
+                    key = hit.chunk.chunk_id
                     similarity[key] = max(similarity.get(key, -1.0), hit.score)
-    found_by: dict[str, list[str]] = {key: [] for key in combined}
-    for name, ranking in fused.items():
-        for key in ranking:
-            if key in found_by:
-                found_by[key].append(name)
+            if is_foreign_query:
+                for hit in leg.hits:
+                    if hit.windows:
+                        windows.setdefault(hit.chunk.chunk_id, hit.windows)
+    finders = list(fused.items())
     return [
         Passage(
-            chunk=chunks[key],
-            score=rank_score(score),
-            found_by=tuple(found_by[key]),
-            similarity=similarity.get(key),
-            provenance=places_of(chunks[key]),
-            windows=windows.get(key, ()),
+            chunks[key],
+            rank_score(score),
+            tuple([name for name, ranking in finders if key in ranking]),
+            similarity.get(key),
+            places_of(chunks[key]),
+            (),
+            windows.get(key, ()),
         )
         for key, score in combined.items()
     ]

@@ -177,6 +177,8 @@ def _window_vectors(
     A window that the model did not read, being behind its token limit, is all zeros.
     """
     spans = window_spans(text[before:])
+    if not spans:
+        return np.zeros((0, token_vectors.shape[1]), dtype=np.int8)
     starts = np.array([start for start, _ in offsets])
     # The special tokens at both ends have empty offsets and stand for no text.
     real = np.array([end > start for start, end in offsets], dtype=bool)

@@ -99,7 +99,8 @@ class OnnxEmbedder:
         """A row for each text; goes ahead of all passages that are waiting."""
         await self._load()
         prefix = self._configuration().query_prefix
-        cleaned = [encodable(prefix + text) for text in texts]
+        # Nothing comes after the separator: no windows are made, which a tenth of the time went to.
+        cleaned = [encodable(prefix + text) + SEPARATOR for text in texts]
         encoded = await self._pool.run(cleaned, urgent=True)
         rows = np.empty((len(encoded), self.dimensions), dtype=np.float32)
         for row, vectors in zip(rows, encoded, strict=True):

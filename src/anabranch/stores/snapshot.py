@@ -139,7 +139,7 @@ class Snapshot:
     def rank_text(self, query: str, limit: int, scope: Scope) -> list[tuple[str, float]]:
         """What ``search_text`` would find, as chunk ids with their scores, best first."""
         rows, scores = self._best_by_words(query, limit, scope)
-        return [(name, score) for name, score, _ in self._ranked(rows, scores, limit)]
+        return [(name, -cost) for cost, name, _ in self._ranked(rows, scores, limit)]
 
     def _best_by_words(self, query: str, limit: int, scope: Scope) -> tuple[Rows, Scores]:
         if limit <= 0:
@@ -148,17 +148,20 @@ class Snapshot:
 
     def _hits(self, rows: npt.NDArray[np.integer], scores: Scores, limit: int) -> tuple[Hit, ...]:
         known, ranked = self._chunks, self._ranked(rows, scores, limit)
-        return tuple([Hit(known.get(row) or self._chunk(row), s) for _, s, row in ranked])
+        return tuple([Hit(known.get(row) or self._chunk(row), -cost) for cost, _, row in ranked])
 
     def _ranked(
         self, rows: npt.NDArray[np.integer], scores: Scores, limit: int
-    ) -> list[tuple[str, float, int]]:
-        """Chunk id, score and row of the best, ties by chunk id."""
-        names, places = self.leaves.chunk_ids, rows.tolist()
-        ranked = sorted(
-            zip((-scores).tolist(), [names[row] for row in places], places, strict=True)
-        )
-        return [(name, -score, row) for score, name, row in ranked[:limit]]
+    ) -> list[tuple[float, str, int]]:
+        """Negative score, chunk id and row of the best, in this order: ties by chunk id."""
+        costs = -scores
+        order = np.argsort(costs)
+        costs, places = costs[order], rows[order].tolist()
+        names = self.leaves.chunk_ids
+        ranked = zip(costs.tolist(), [names[row] for row in places], places, strict=True)
+        # Sorted again only where there are equals, for the order of their ids.
+        tied = bool((costs[1:] == costs[:-1]).any())
+        return (sorted(ranked) if tied else list(ranked))[:limit]
 
     def _chunk(self, row: int) -> Chunk:
         chunk = self._chunks.get(row)
