@@ -116,14 +116,27 @@ def _from_chinese(numeral: str) -> int:
     )
 
 
+def simplified(text: str) -> str:
+    """The text with common traditional characters as their simplified ones."""
+    return text.translate(_to_simplified())
+
+
+@cache
+def _to_simplified() -> dict[int, str]:
+    return {ord(traditional): simple for traditional, simple in _character_pairs()}
+
+
+@cache
+def _character_pairs() -> tuple[tuple[str, str], ...]:
+    """(traditional, simplified), made by tools/make_chinese_characters.py."""
+    table = files("anabranch").joinpath("chinese_characters.txt").read_text(encoding="utf-8")
+    return tuple((line[0], line[1]) for line in table.splitlines() if len(line) == 2)
+
+
 @cache
 def other_script() -> Mapping[str, str]:
-    """A common traditional character -> its simplified one, and back where only one leads there.
-
-    Made by tools/make_chinese_characters.py.
-    """
-    table = files("anabranch").joinpath("chinese_characters.txt").read_text(encoding="utf-8")
-    pairs = [(line[0], line[1]) for line in table.splitlines() if len(line) == 2]
+    """A common traditional character -> its simplified one, and back where only one leads there."""
+    pairs = _character_pairs()
     back: dict[str, list[str]] = {}
     for traditional, simplified in pairs:
         back.setdefault(simplified, []).append(traditional)
