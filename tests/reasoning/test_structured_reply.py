@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -18,6 +16,7 @@ from anabranch.reasoning.llm_grading import GradeReply
 from anabranch.reasoning.llm_planning import PlanReply
 from anabranch.reasoning.llm_rewriting import RewriteReply
 from anabranch.reasoning.structured_reply import ask, read_reply, schema_of
+from scripted_chat import Replies
 
 PLAN = {"complexity": "complex", "reason": "two places", "sub_questions": ["A?", "B?"]}
 TEXT = json.dumps(PLAN)
@@ -121,23 +120,8 @@ def test_the_schema_is_strict_and_has_no_defaults() -> None:
     ]  # fmt: skip
 
 
-@dataclass
-class Replies:
-    """A chat model that gives its replies in order."""
-
-    replies: list[str]
-    prompts: list[Prompt] = field(default_factory=list)
-
-    async def complete(self, prompt: Prompt, *, schema: Mapping[str, Any] | None = None) -> str:
-        self.prompts.append(prompt)
-        return self.replies.pop(0)
-
-    async def write(self, prompt: Prompt, say: Any) -> str:
-        raise AssertionError
-
-
 async def test_a_reply_that_cannot_be_read_is_asked_for_once_more_with_what_was_wrong() -> None:
-    model = Replies(['{"complexity": "very"}', TEXT])
+    model = Replies('{"complexity": "very"}', TEXT)
     plan = await ask(model, Prompt("rules", "task"), PlanReply, FENCES)
     assert plan.complexity == "complex"
     (said, shown), (asked, wrong) = model.prompts[1].exchange
@@ -146,7 +130,7 @@ async def test_a_reply_that_cannot_be_read_is_asked_for_once_more_with_what_was_
 
 
 async def test_there_is_no_third_time() -> None:
-    model = Replies(["no", "no", TEXT])
+    model = Replies("no", "no", TEXT)
     with pytest.raises(UnusableReplyError):
         await ask(model, Prompt("rules", "task"), PlanReply, FENCES)
     assert len(model.prompts) == 2

@@ -97,7 +97,10 @@ def load(settings: ChatSettings) -> Loaded:
         # Theirs is shared by the whole process, also by event loops that have ended. Ours follows
         # no redirect, which could carry the key elsewhere.
         client = httpx.AsyncClient(timeout=settings.timeout + 5)
-        options |= {"http_async_client": client, "stream_usage": True}
+        # Their own limit between two chunks waits in a way that can lose a cancellation.
+        options |= {
+            "http_async_client": client, "stream_usage": True, "stream_chunk_timeout": 0,
+        }  # fmt: skip
 
     def made(**more: Any) -> BaseChatModel:
         chat: BaseChatModel = init_chat_model(model, model_provider=provider, **options, **more)

@@ -112,13 +112,15 @@ def is_plainly_simple(question: str) -> bool:
 
 
 def _sub_questions(question: str, lines: Sequence[str]) -> tuple[SubQuestion, ...]:
-    """At most four that differ from the question; none where fewer than two are left."""
-    usable = [line for line in lines if _key(line) and _key(line) != _key(question)]
-    if len(usable) < 2:
+    """At most four that differ from the question and each other; none where fewer than two do."""
+    by_key = {_key(line): line for line in reversed(lines)}
+    usable = [line for line in lines if by_key.get(_key(line)) is line]
+    kept = [line for line in usable if _key(line) not in ("", _key(question))]
+    if len(kept) < 2:
         return ()
     return tuple(
         SubQuestion(f"s{number}", line)
-        for number, line in enumerate(usable[:MOST_SUB_QUESTIONS], start=1)
+        for number, line in enumerate(kept[:MOST_SUB_QUESTIONS], start=1)
     )
 
 
