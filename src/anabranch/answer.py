@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from anabranch.citations import guard
 from anabranch.fanout import attempt
 from anabranch.ledger import Ledger
 from anabranch.ports import Answerer
+from anabranch.shown_text import ShownText
 from anabranch.trace import RunEvent, RunSink, Trace
-from anabranch.types import Failure, Outcome, SubQuestion
+from anabranch.types import Evidence, Failure, Outcome, SubQuestion
 
 
 class Telling:
     """An answer as it is written, for whoever watches the run.
 
-    What was told is taken back where the answer came out otherwise (a stream that broke, a marker
-    that cites nothing): the deltas since the last ``restart`` are always the answer.
+    Markers that cite nothing and addresses that are not in the evidence are never told. What was
+    told is taken back where the answer came out otherwise (a stream that broke): the deltas since
+    the last ``restart`` are always the answer.
     """
 
-    def __init__(self, sink: RunSink) -> None:
+    def __init__(self, sink: RunSink, evidence: Sequence[Evidence]) -> None:
         self._sink = sink
+        self._shown = ShownText(evidence)
         self._told = ""
         self._space = ""
 
     def say(self, piece: str) -> None:
         """Another piece of the text; white space is held back until something follows it."""
+        self._tell(self._shown.feed(piece))
+
+    def _tell(self, piece: str) -> None:
         text = self._space + piece
         body = text.rstrip()
         self._space = text[len(body) :]
@@ -36,6 +43,7 @@ class Telling:
 
     def settle(self, text: str) -> None:
         """The whole text, as it is in the outcome; empty where there is none."""
+        self._tell(self._shown.end())
         if text != self._told:
             self._sink(RunEvent("answer.delta", text=text, restart=bool(self._told)))
             self._told = text

@@ -574,7 +574,7 @@ class KnowledgeBase:
         from anabranch.answer import Telling, write_answer
 
         built = await self._open()
-        ledger, telling = built.ledger(), Telling(sink)
+        ledger, telling = built.ledger(), Telling(sink, outcome.evidence)
         seconds = self.settings.answer_timeout
         answerer = built.answerer_for(effort, ledger=ledger, seconds=seconds, say=telling.say)
         outcome = await write_answer(outcome, answerer, seconds=seconds, sink=sink, ledger=ledger)

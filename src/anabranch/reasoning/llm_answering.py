@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
+from anabranch.citations import cite
 from anabranch.errors import UnusableReplyError
-from anabranch.language import sentence_spans, terms
 from anabranch.ports import ChatModel
 from anabranch.reasoning.prompts import answer_prompt
-from anabranch.types import Answer, Citation, Evidence, SubQuestion
-
-_MARKER = re.compile(r"\[(\d{1,3})\]")
-_MARKERS_BEHIND = re.compile(r"(?:\s*\[\d{1,3}\])+")
+from anabranch.types import Answer, Evidence, SubQuestion
 
 
 class LlmAnswerer:
@@ -34,29 +30,7 @@ class LlmAnswerer:
         )
         written = await self._model.write(prompt, lambda piece: self._say(fences.restore(piece)))
         text = fences.restore(written).strip()
-        citations = cited(text, evidence)
+        citations = cite(text, evidence)
         if not citations:
             raise UnusableReplyError("The written answer cites none of the evidence.")
         return Answer(text, "llm", citations)
-
-
-def cited(text: str, evidence: Sequence[Evidence]) -> tuple[Citation, ...]:
-    """A citation for each piece of evidence that a sentence names, with what of it comes closest."""
-    found: dict[tuple[int, str], Citation] = {}
-    for start, end in sentence_spans(text):
-        behind = _MARKERS_BEHIND.match(text, end)
-        said = text[start : behind.end() if behind else end]
-        wanted = set(terms(_MARKER.sub("", said)))
-        for marker in _MARKER.findall(said):
-            number = int(marker)
-            if 1 <= number <= len(evidence):
-                item = evidence[number - 1]
-                quote = _closest(item.text, wanted)
-                found.setdefault((number, quote), Citation(number, item.id, quote))
-    return tuple(found.values())
-
-
-def _closest(text: str, wanted: set[str]) -> str:
-    """The sentence of ``text`` with most of the words; the first of equals."""
-    sentences = [text[start:end] for start, end in sentence_spans(text)] or [text]
-    return max(sentences, key=lambda sentence: len(wanted & set(terms(sentence))))

@@ -138,9 +138,11 @@ def _prompt(rules: str, texts: Mapping[str, str], *, key: bytes) -> tuple[Prompt
 
 
 def _conversation(history: Sequence[Turn]) -> dict[str, str]:
-    if not history:
-        return {}
-    return {"earlier turns": "\n".join(f"{turn.role}: {turn.text}" for turn in history)}
+    # Each in a fence of its own: within one, what a turn says could look like the next one.
+    return {
+        f"earlier turn {number} of the {turn.role}": turn.text
+        for number, turn in enumerate(history, start=1)
+    }
 
 
 def _placed(context: str, text: str) -> str:
