@@ -105,7 +105,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(AnabranchError)
     async def _on_purpose(request: Request, error: AnabranchError) -> JSONResponse:
-        return problem_response(problem_of(error), headers=_headers_of(error))
+        return problem_response(problem_of(error), headers=headers_of(error))
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -127,7 +127,7 @@ def install(app: FastAPI) -> None:
         return problem_response(problem(500, detail))
 
 
-def _headers_of(error: AnabranchError) -> dict[str, str] | None:
+def headers_of(error: AnabranchError) -> dict[str, str] | None:
     if isinstance(error, RateLimitError):
         return {"Retry-After": str(math.ceil(error.retry_after))}
     return {"WWW-Authenticate": "Bearer"} if isinstance(error, KeyRefusedError) else None

@@ -40,7 +40,7 @@ async def run_response(
     """
     if wants_events(request):
         return await stream_response(_sent_events(events, describe))
-    outcome = await unless_disconnected(request, _last_outcome(events))
+    outcome = await unless_disconnected(request, last_outcome(events))
     if outcome is None:
         return Response(status_code=_CLIENT_CLOSED)
     return JSONResponse(describe(outcome))
@@ -99,7 +99,7 @@ def _payload(event: RunEvent, describe: Describe) -> Mapping[str, Any]:
             return describe(event.outcome) if event.outcome else {}
 
 
-async def _last_outcome(events: AsyncIterator[RunEvent]) -> Outcome:
+async def last_outcome(events: AsyncIterator[RunEvent]) -> Outcome:
     outcome: Outcome | None = None
     async with aclosing(cast(Any, events)):
         async for event in events:
