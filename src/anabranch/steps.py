@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from anabranch.background import background_of
+from anabranch.conversation_context import complete
 from anabranch.fanout import attempt
 from anabranch.foreign_legs import lexicon_beside
 from anabranch.lexicon import Lexicon
@@ -41,7 +42,7 @@ Failures = tuple[Failure, ...]
 async def plan(question: str, context: RequestContext) -> tuple[Plan, Failures]:
     """The planner's plan within the limits of the request; a simple one if the planner fails."""
     if context.budgets.effort == "minimal":
-        return Plan("simple", "minimal effort: searched as it is"), ()
+        return _unplanned(question, "minimal effort: searched as it is", context), ()
     lexicon = await context.parts.store.lexicon(context.scope)
     planned = await attempt(
         "classify_complexity",
@@ -51,13 +52,18 @@ async def plan(question: str, context: RequestContext) -> tuple[Plan, Failures]:
     failures: Failures = ()
     if isinstance(planned, Failure):
         failures = (planned,)
-        planned = Plan("simple", "the planner failed: searched as it is")
+        planned = _unplanned(question, "the planner failed: searched as it is", context)
     variants = planned.variants[: context.budgets.variants]
     if not variants:
         variants, more = await vary(planned.standalone or question, context, lexicon=lexicon)
         failures += more
     subs = [await _with_variants(sub, context, lexicon) for sub in _usable(planned)]
     return replace(planned, variants=variants, sub_questions=tuple(subs)), failures
+
+
+def _unplanned(question: str, reason: str, context: RequestContext) -> Plan:
+    """A simple plan. A follow-up is completed even so: by rules, which call no model."""
+    return complete(question, context.history, lambda text: Plan("simple", reason))
 
 
 async def vary(

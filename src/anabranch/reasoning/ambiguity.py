@@ -15,6 +15,7 @@ from typing import Literal
 from anabranch import language
 from anabranch.reasoning import passages as features
 from anabranch.reasoning.slots import contrast, is_mentioned
+from anabranch.references import CHINESE_REFERENCE, references
 from anabranch.types import Passage, Turn
 
 _MOST_OPTIONS = 5
@@ -38,26 +39,13 @@ class Ambiguity:
 
 # ------------------------------------------------------------------- a reference without anything
 
-_PRONOUN = re.compile(
-    r"\b(it|its|they|them|their|he|him|his|she|her"
-    r"|this one|that one|these ones|those ones|the other one)\b",
-    re.IGNORECASE,
-)
-# "This" and "that" stand alone only before a verb or at the end; elsewhere they point at a noun
-# or join clauses.
-_DEMONSTRATIVE = re.compile(
-    r"\b(this|that|these|those)\b(?=\s*(?:[?.!]*$|(?:is|are|was|were|do|does|did|cost|costs|mean|means"
-    r"|work|works|apply|applies|happen|happens|take|takes|start|end|include|come|go|get)\b))",
-    re.IGNORECASE,
-)
 # "Who is responsible for that?", "What is the deadline for this?": at the end, behind a preposition.
 _CLOSING = re.compile(
     r"^\s*\w+\b.*\b(?:for|of|with|about|to|from|by|on|in|at)\s+(this|that|these|those|it|them)\s*[?.!]*$",
     re.IGNORECASE,
 )
-_THERE = re.compile(r"\b(there)\b(?=\s*[?.!]*$)", re.IGNORECASE)
-# "It" that stands for nothing: weather, time, "is it possible to", "how long does it take to".
-_EMPTY_IT = re.compile(
+# "It" that may stand for nothing: where it does not for certain point at something, nobody is asked.
+_DOUBTFUL_IT = re.compile(
     r"\bit\b\s+(?:\w+\s+)?(?:possible|necessary|required|allowed|true|legal|safe|ok|okay|better|worth"
     r"|important|correct|mandatory|permitted|rain|snow|time|necessary)\b"
     r"|\b(?:does|will|did|would)\s+it\s+(?:take|cost|require|need)\b.*\b(?:to|for|until|before)\s+\w+"
@@ -66,6 +54,8 @@ _EMPTY_IT = re.compile(
     r"|believed|called|said)\b)|\bif it\b|\bit['’]s\b|\bthis is us\b",
     re.IGNORECASE,
 )
+# What stands behind the end of a question: a reply that was joined to it.
+_REPLIED = re.compile(r"[?？。]\s*[^\s?？。!！.]")
 # Words before a pronoun that cannot be what it stands for: they ask, measure or act.
 _NOT_THINGS = frozenset((
     "many", "much", "long", "often", "old", "big", "tall", "far", "high", "large", "fast",
@@ -77,14 +67,20 @@ _NOT_THINGS = frozenset((
     "need", "needs", "exactly", "please", "know", "think", "give", "want", "like", "else",
     "also", "then", "next", "still", "apply", "applies",
 ))  # fmt: skip
-_CHINESE_REFERENCE = re.compile(
-    r"(它们|他们|她们|(?<!其)[它他她](?!人|们|国|乡|日)|[这那该此]个(?!人|时候)|这些|那些|(?<![一-鿿])[这那](?=是|有|怎么|要|该))"
+_GREETING = re.compile(
+    r"\W*(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|thanks?|thank you|ok|okay|你好|您好|早上好|下午好|谢谢|在吗)"
+    r"(?: there| you| very much| so much)?[\W_]*",
+    re.IGNORECASE,
 )
 
 
 def unresolved_reference(question: str, history: Sequence[Turn]) -> Ambiguity | None:
-    """The question's "it" or "那个" that neither the question nor an earlier turn explains."""
-    if history:
+    """The question's "it" or "那个" that neither the question nor an earlier turn explains.
+
+    With anything said before, what is meant may be in it, and nobody is asked.
+    """
+    said = [turn for turn in history if turn.role == "user" and not _GREETING.fullmatch(turn.text)]
+    if said or _REPLIED.search(question):
         return None
     chinese = language.has_cjk(question)
     word = _chinese_reference(question) if chinese else _english_reference(question)
@@ -106,26 +102,25 @@ def unresolved_reference(question: str, history: Sequence[Turn]) -> Ambiguity | 
 
 def _english_reference(question: str) -> str | None:
     # "Who announced that she …": the question word is what it stands for.
-    if _EMPTY_IT.search(question) or re.search(
+    if _DOUBTFUL_IT.search(question) or re.search(
         r"\bwho\b.*\bthat\s+(?:s?he|his|her)\b", question, re.I
     ):
         return None
-    found = [p.search(question) for p in (_PRONOUN, _DEMONSTRATIVE, _THERE)]
-    first = min((match for match in found if match), key=lambda match: match.start(), default=None)
+    first = next(references(question), None)
     if first is None:
         return None
     # A name anywhere, or any noun before the pronoun, may be what it stands for.
     if features.names(question) or features.cut_question(question).names or '"' in question:
         return None
-    before, after = _things(question[: first.start()]), _things(question[first.end() :])
+    before, after = _things(question[: first.start]), _things(question[first.end :])
     closing = _CLOSING.search(question)
-    if closing is not None and closing.start(1) == first.start() and len(before) <= 1:
-        return first.group(1)
+    if closing is not None and closing.start(1) == first.start and len(before) <= 1:
+        return first.word
     if any(not word.endswith("ed") for word in before):
         return None
     # "Where do they grow hops": people in general. "He" and "she" always mean someone.
-    person = first.group(1).lower() in ("he", "him", "his", "she", "her")
-    return first.group(1) if len(after) <= (4 if person else 1) else None
+    person = first.kind == "person"
+    return first.word if len(after) <= (4 if person else 1) else None
 
 
 def _things(text: str) -> list[str]:
@@ -138,7 +133,7 @@ def _things(text: str) -> list[str]:
 
 
 def _chinese_reference(question: str) -> str | None:
-    match = _CHINESE_REFERENCE.search(question)
+    match = CHINESE_REFERENCE.search(question)
     if match is None or "《" in question or "“" in question:
         return None
     before = question[: match.start()]

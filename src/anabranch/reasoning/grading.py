@@ -117,11 +117,9 @@ class LocalGrader:
         lexicon: Lexicon,
         background: Background | None = None,
     ) -> EvidenceGrade:
-        if not passages:
-            return EvidenceGrade(
-                "none", "none", route="no_knowledge", reason="No passage was found at all."
-            )
         reference = unresolved_reference(question, history)
+        if not passages:
+            return _of_nothing(reference)
         asked = ask(question, passages, lexicon)
         around = background or _NO_BACKGROUND
         matches = [match(asked, passage) for passage in passages]
@@ -162,6 +160,18 @@ class LocalGrader:
         # The encoder knows no short form of this collection ("fs"): its cosines are noise there.
         by_words = not self._use_similarity or measured.similarity is None or measured.spelled_out
         return models["lexical" if by_words else "dense"]
+
+
+def _of_nothing(reference: Ambiguity | None) -> EvidenceGrade:
+    """The grade where no passage was found: what is asked about has to be known to say so."""
+    if reference is None:
+        return EvidenceGrade(
+            "none", "none", route="no_knowledge", reason="No passage was found at all."
+        )
+    return EvidenceGrade(
+        "weak", "partial", "missing_slot", missing_slots=reference.missing, route="clarify",
+        reason=reference.reason, hitl_prompt=reference.prompt,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from anabranch.conversation_context import complete
 from anabranch.lexicon import Lexicon
 from anabranch.reasoning.complexity import complexity_reason
 from anabranch.reasoning.decomposition import parts
@@ -19,8 +20,12 @@ class LocalPlanner:
     async def plan(self, question: str, *, history: Sequence[Turn], lexicon: Lexicon) -> Plan:
         """Whether the question is simple or complex, and its parts where it shows them.
 
-        A complex question whose parts cannot stand alone has no sub-questions.
+        A complex question whose parts cannot stand alone has no sub-questions. What the question
+        leaves out is taken from ``history`` first.
         """
+        return complete(question, history, self._plan)
+
+    def _plan(self, question: str) -> Plan:
         reason = complexity_reason(question)
         if reason is None:
             return Plan("simple", SIMPLE_REASON)

@@ -1,0 +1,216 @@
+"""Chinese follow-ups, completed from what was said before; pure.
+
+A Chinese question leaves its subject out rather than saying "it": 保修期多久？ after a question about
+the Plover asks for the Plover's. Only attributes that have to be somebody's are completed so (a price,
+a warranty), since 食堂几点开门？ is a new topic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from anabranch.exchanges import Exchange, Filled, Topic, told
+from anabranch.names import names_in_sentence
+from anabranch.references import CHINESE_REFERENCE
+
+_LEAD = re.compile(
+    r"^(?:(?:好的?|谢谢(?:你|您)?|明白了?|知道了|了解了?|嗯+|哦+|是的|对)[，,。！!\s]*)*"
+    r"(?:那么?|还有|另外|而|那就)?[，,\s]*(?:请问)?(?:(?:如果|要是)?换(?:成|作)|至于|关于)?"
+)
+_CORRECTION = re.compile(
+    r"^(?:不是?[，,]\s*)?我(?:是说|是指|的意思是|想问的是)[，,：:\s]*(?P<rest>.+)$"
+)
+_END = "？?。.！! 　"
+_ASKING = re.compile(
+    r"什么|甚么|谁|哪|多少|几[个天年月点位次台元岁周]|多[久长大高远重宽深快]|怎么|怎样|如何|为何|何时|何地|是否|能否|吗|有没有|是不是|能不能|可不可以"
+)
+# What has to be somebody's or something's.
+_ATTRIBUTE = (
+    r"(?:价格|价钱|售价|单价|费用|成本|保修(?:期限?)?|质保期?|重量|尺寸|大小|颜色|型号|电池(?:寿命)?|寿命|续航|精度|功率|容量|地址"
+    r"|电话|邮箱|负责人|联系人|联系方式|作者|导演|主演|人口|面积|首都|功能|特点|优点|缺点|用途|原理|症状|病因|规格|参数|配件|说明书"
+    r"|安装(?:方法|步骤)?|校准(?:方法|时间)?|保质期|有效期|产地|材质|性能|速度|温度范围|量程|年假|工资|押金|违约金)"
+)
+_ABOUT_ATTRIBUTE = re.compile(
+    rf"^(?:它?的)?(?P<attribute>{_ATTRIBUTE})(?=是|有|为|多|要|在|能|可|呢|怎|如|[？?]|$)"
+)
+_ASKS_AT_ONCE = re.compile(
+    r"^(?:要|需要|得)?(?:多少钱|多重|多大|多长时间|多久|多高|怎么(?:安装|使用|用|校准|买|办理|申请|联系)|在哪(?:里|儿)?(?:买|生产)?"
+    r"|什么时候(?:上市|发布|开始|结束|成立)?|是谁(?:发明|创立|写|做)的?|有什么(?:用|功能|特点|优点|缺点)|什么颜色)(?:的|呢|啊)?$"
+)
+_ASKS_WHY = re.compile(r"^(?:这是|那是)?(?:为什么|为何|怎么会这样|原因呢?)(?:呢|啊|会这样)?$")
+# Pointing words with the measure word or the noun that they may have.
+_POINTING = re.compile(
+    r"(?:[这那该此](?:款|台|种|项|部|件|家|位|本|只|支)?(?:产品|设备|仪器|探头|机器|公司|地方|东西|文件|规定|书|电影|歌|药|课程|项目|服务|活动|软件|人)"
+    r"|[这那][款种项件台](?![^，。？?]{0,2}(?:人|时候)))"
+)
+_WHOSE = re.compile(r"^(?:它们?|[这那]个|该产品|这款产品)的")
+_THERE = re.compile(r"(?<![一-鿿])(?:那里|那儿|那边)")
+_ITS = re.compile(r"(?<![一-鿿])其(?![他它中实余次间])")
+_LATIN = re.compile(r"[A-Za-z][A-Za-z0-9+#.&-]*(?:\s+[A-Z0-9][A-Za-z0-9+#.&-]*)*")
+_QUOTED = re.compile(r"《[^》]{1,30}》|“[^”]{2,30}”|「[^」]{2,30}」")
+_PLACE = re.compile(
+    r"北京|上海|天津|重庆|香港|澳门|台湾|广州|深圳|杭州|南京|苏州|武汉|成都|西安|青岛|大连|厦门|宁波|长沙|郑州|沈阳|济南|合肥|福州|昆明"
+    r"|哈尔滨|无锡|东莞|佛山|广东|浙江|江苏|四川|山东|湖北|湖南|福建|中国|美国|日本|韩国|德国|法国|英国|印度|俄罗斯|加拿大|澳大利亚"
+    r"|意大利|西班牙|巴西|瑞士|新加坡|东京|大阪|首尔|纽约|波士顿|旧金山|伦敦|巴黎|柏林|慕尼黑|维也纳|罗马|莫斯科|悉尼"
+    r"|(?![在于到从去住的是])[一-鿿]{2,4}?(?:省|市|县|分公司|办事处|销售处|办公室)"
+)
+_DEFINITION = re.compile(
+    r"^(?:什么(?:是|叫)|谁是|(?:请)?(?:介绍|解释|说明|讲)(?:一下)?|我想了解(?:一下)?)(?P<subject>[^，。？?]{2,16}?)(?:的?(?:情况|含义|意思))?$"
+    r"|^(?P<subject2>[^，。？?]{2,16}?)(?:是什么|是谁|指什么|是啥)(?:意思|东西)?$"
+)
+_LEADING = re.compile(
+    r"^(?P<subject>(?![我你您他她它这那该其])[^，。？?]{2,10}?)(?:的|是|有(?!限)|在|需要|要|会|能|可以|应该|什么|怎么|如何|为什么|哪|多少|多[久长大高重])"
+)
+_LONGEST_FRAGMENT, _LONGEST_REPLY = 12, 14
+
+
+def fill(question: str, said: Sequence[Exchange]) -> Filled | None:
+    """``question`` completed from what was said; None where it says all, or nothing fits."""
+    text, last = question.strip(), said[-1]
+    if correction := _CORRECTION.match(text):
+        text = correction["rest"].strip()
+        if not _ASKING.search(text):
+            return _joined(text, last)
+    rest = text[_LEAD.match(text).end() :].strip(_END)  # type: ignore[union-attr]
+    if rest.endswith("呢") and not _ASKING.search(rest) and len(rest) <= _LONGEST_FRAGMENT:
+        return _in_its_place(rest.removesuffix("呢").removesuffix("的"), last)
+    if _ASKS_WHY.match(rest):
+        shown = last.question.strip(_END)
+        return Filled(f"{shown}，{rest}？", (told(rest, shown, last.turn),))
+    if _is_reply(text, last):
+        return _joined(text, last)
+    pointed = _with_referents(text, last)
+    return pointed or _with_subject(rest, text, last)
+
+
+def _is_reply(text: str, last: Exchange) -> bool:
+    """Whether the user answers what was asked back."""
+    asked_back = last.answer.rstrip("”」\"' ").endswith(("？", "?"))
+    return (
+        asked_back and len(text) <= _LONGEST_REPLY and not _ASKING.search(text) and "呢" not in text
+    )
+
+
+def _joined(rest: str, last: Exchange) -> Filled:
+    shown = last.question.strip(_END)
+    return Filled(f"{shown} {rest.strip(_END)}？", (told(rest, shown, last.turn),))
+
+
+def _in_its_place(thing: str, last: Exchange) -> Filled | None:
+    """The last question with ``thing`` in the place of what is of its kind, or as its attribute."""
+    whose = _WHOSE.match(thing)
+    thing = thing[whose.end() :] if whose else thing
+    if not thing:
+        return None
+    if last.thing and (whose or re.fullmatch(_ATTRIBUTE, thing)):
+        name = _bare(last.thing.name)
+        return Filled(
+            f"{name}的{thing}是什么？", (told(thing, f"{name}的{thing}", last.thing.turn),)
+        )
+    old = _of_its_kind(thing, last)
+    if old is None or old == thing:
+        return _joined(thing, last)
+    return Filled(
+        last.question.replace(old, thing, 1),
+        (f"the question, {thing!r} for {old!r} (turn {last.turn})",),
+    )
+
+
+def _of_its_kind(thing: str, last: Exchange) -> str | None:
+    """What in the last question ``thing`` can stand for: a place for a place, a name for a name."""
+    for kind in (_PLACE, _LATIN, _QUOTED):
+        if kind.fullmatch(thing):
+            found = list(dict.fromkeys(kind.findall(last.question)))
+            if len(found) == 1:
+                return str(found[0])
+    if not _LATIN.search(thing):
+        # 病假呢 after 年假有几天: words of one kind end alike.
+        alike = re.findall(rf"[一-鿿]{{{len(thing) - 1}}}{thing[-1]}", last.question)
+        if len(thing) in (2, 3) and len(alike) == 1 and not _ASKING.search(alike[0]):
+            return str(alike[0])
+    return last.thing.name if last.thing and last.thing.name in last.question else None
+
+
+# ------------------------------------------------------------------------- pointing and omitting
+
+
+def _with_referents(question: str, last: Exchange) -> Filled | None:
+    """The question with a name for its first word that points at one."""
+    matches = [p.search(question) for p in (_POINTING, _THERE, _ITS, CHINESE_REFERENCE)]
+    found = min(
+        (m for m in matches if m), key=lambda match: (match.start(), -match.end()), default=None
+    )
+    if found is None or _own_names(question[: found.start()]):
+        return None
+    person = found.group() in ("他", "她")
+    topic = (last.person or last.thing) if person else last.thing
+    if topic is None:
+        return None
+    name = f"{_bare(topic.name)}的" if found.group() == "其" else _bare(topic.name)
+    text = question[: found.start()] + name + question[found.end() :]
+    supplied = (told(found.group(), topic.name, topic.turn),)
+    return Filled(text, supplied, topic if person else None, None if person else topic)
+
+
+def _bare(name: str) -> str:
+    """A name from an English question without its article."""
+    return re.sub(r"^(?:the|an?|our|my|your)\s+", "", name, flags=re.IGNORECASE)
+
+
+def _with_subject(rest: str, question: str, last: Exchange) -> Filled | None:
+    """The question with the subject that it leaves out, if it asks for what is somebody's."""
+    if last.thing is None or _own_names(question):
+        return None
+    attribute = _ABOUT_ATTRIBUTE.match(rest)
+    if attribute is None and not _ASKS_AT_ONCE.match(rest):
+        return None
+    name = _bare(last.thing.name)
+    if attribute is not None:
+        text = f"{name}的{rest[attribute.start('attribute') :]}？"
+        return Filled(
+            text,
+            (told(attribute["attribute"], f"{name}的{attribute['attribute']}", last.thing.turn),),
+            thing=last.thing,
+        )
+    return Filled(
+        f"{name}{rest}？", (told(rest, f"{name}{rest}", last.thing.turn),), thing=last.thing
+    )
+
+
+# -------------------------------------------------------------------------------------- topics
+
+
+def exchange(turn: int, filled: Filled, said: Sequence[Exchange]) -> Exchange:
+    """The exchange that begins with a completed question, and what 它 and 他 mean after it."""
+    before = said[-1] if said else Exchange(0, "")
+    thing, person = filled.thing, filled.person
+    if thing is None and person is None:
+        subject = _subject(filled.text)
+        thing = Topic(subject, turn) if subject else None
+    return Exchange(turn, filled.text, "", person or before.person, thing or before.thing)
+
+
+def _subject(question: str) -> str | None:
+    """What a question is about: what it names, defines, or begins with."""
+    named = _own_names(question)
+    if len(named) == 1:
+        return named[0]
+    text = question[_LEAD.match(question).end() :].strip(_END)  # type: ignore[union-attr]
+    definition = _DEFINITION.match(text)
+    if definition:
+        return definition["subject"] or definition["subject2"]
+    leading = _LEADING.match(text)
+    return leading["subject"] if leading and not _ASKING.search(leading["subject"]) else None
+
+
+def _own_names(text: str) -> list[str]:
+    """Latin and quoted names, places, and what has the kind of a name at its end; each once."""
+    found = [*_QUOTED.findall(text), *_LATIN.findall(_QUOTED.sub(" ", text)), *_PLACE.findall(text)]
+    inner = {name.strip("《》“”「」") for name in found}
+    found += [
+        name
+        for name in names_in_sentence(text)
+        if not any(name in one or one in name for one in inner)
+    ]
+    return list(dict.fromkeys(found))
