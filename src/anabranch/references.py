@@ -27,8 +27,8 @@ _DEMONSTRATIVE = re.compile(
 _THERE = re.compile(
     r"(?<!are )(?<!is )(?<!was )(?<!were )(?<!be )(?<!been )\b(there)\b(?=\s*[?.!]*$)", re.I
 )
-# Behind a noun "that" begins a clause: "breeds that are independent".
-_RELATIVE_THAT = re.compile(
+# What stands before a "that" that points; behind a noun it begins a clause: "breeds that are calm".
+_BEFORE_THAT = re.compile(
     r"(?:^|\b(?:is|are|was|were|do|does|did|of|for|with|about|to|from|by|on|in|at|after|before|and|but"
     r"|why|how|when|where|what|whose|like|can|will|would|could|should|has|have|had))\s*,?\s*$",
     re.IGNORECASE,
@@ -67,7 +67,12 @@ def references(question: str) -> Iterator[Reference]:
             word = match.group(1).lower()
             if _is_empty(question, match) or match.start(1) in found:
                 continue
-            if word == "that" and not _RELATIVE_THAT.search(question[: match.start(1)]):
+            closes = not question[match.end(1) :].strip(" ?.!,")
+            if (
+                word == "that"
+                and not closes
+                and not _BEFORE_THAT.search(question[: match.start(1)])
+            ):
                 continue
             possessive = word in _POSSESSIVE and (word != "her" or _before_noun(question, match))
             found[match.start(1)] = Reference(

@@ -14,7 +14,7 @@ from typing import Literal
 
 from anabranch import language
 from anabranch.reasoning import passages as features
-from anabranch.reasoning.slots import contrast, is_mentioned
+from anabranch.reasoning.slots import contrast, is_mentioned, sections
 from anabranch.references import CHINESE_REFERENCE, references
 from anabranch.types import Passage, Turn
 
@@ -24,6 +24,7 @@ _AS_RELEVANT = 0.8
 _AS_COVERED = 0.12
 # Below this share of covered terms "both match" says nothing.
 _LEAST_COVERAGE = 0.5
+_LEAST_CJK_PAIRS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +178,10 @@ def several_candidates(
     if _asks_for_several(question.text):
         return None
     candidates = _equals_of_the_best(question, passages, relevance, weights)
-    if len(candidates) < 2:
+    if not candidates:
         return None
+    # Sections of one document may have been put back into one passage.
+    candidates = [*sections(question, candidates[0]), *candidates[1:]]
     first = candidates[0]
     labels: dict[str, Passage] = {}
     kind = ""
@@ -223,19 +226,28 @@ def _equals_of_the_best(
     """The best passage and those that cover the question about as well, in order of rank."""
     ranked = list(zip(passages, relevance, strict=True))[: features.GRADED_PASSAGES]
     best = max(chance for _, chance in ranked)
-    total = sum(weights[term] for term in question.terms) or 1.0
+    terms = frozenset(question.terms)
+    if language.has_cjk(question.text):
+        # Pairs of characters over the seam of two words stand nowhere, and say nothing.
+        held = frozenset[str]().union(*(features.around(passage) for passage, _ in ranked))
+        terms &= held
+        if len(terms) < _LEAST_CJK_PAIRS:
+            return []
+    total = sum(weights[term] for term in terms) or 1.0
 
     def coverage(passage: Passage) -> float:
         found = features.around(passage)
-        return sum(weights[term] for term in question.terms if term in found) / total
+        return sum(weights[term] for term in terms if term in found) / total
 
     most = max(coverage(passage) for passage, _ in ranked)
     if most < _LEAST_COVERAGE:
         return []
+    # The chance of a Chinese passage hangs on cosines that mean little: words alone decide.
+    least = 0.0 if language.has_cjk(question.text) else _AS_RELEVANT * best
     return [
         passage
         for passage, chance in ranked
-        if chance >= _AS_RELEVANT * best and coverage(passage) >= most - _AS_COVERED
+        if chance >= least and coverage(passage) >= most - _AS_COVERED
     ]
 
 

@@ -15,7 +15,7 @@ from anabranch import conflicts, language
 from anabranch.reasoning import passages as features
 from anabranch.reasoning.presenting import Unit
 from anabranch.reasoning.slots import one_difference
-from anabranch.reasoning.weighing import Candidate, weigh
+from anabranch.reasoning.weighing import FITTED, Candidate, PieceModel, weigh
 from anabranch.types import Answer, Citation, Evidence, SubQuestion
 from anabranch.values import values
 
@@ -73,7 +73,13 @@ class _Choice:
 
 
 class LocalAnswerer:
-    """Quotes the best sentences, rows and list items; deterministic, no model call."""
+    """Quotes the best sentences, rows and list items; deterministic, no model call.
+
+    ``model`` says how likely a piece is to answer.
+    """
+
+    def __init__(self, model: PieceModel = FITTED) -> None:
+        self._model = model
 
     async def answer(
         self, question: str, evidence: Sequence[Evidence], *, sub_questions: Sequence[SubQuestion]
@@ -81,12 +87,12 @@ class LocalAnswerer:
         if not evidence:
             return Answer("", "extractive")
         if len(sub_questions) > 1:
-            lines = _answer_parts(question, evidence, sub_questions)
+            lines = _answer_parts(question, evidence, sub_questions, self._model)
             if lines:
                 return _answer(lines, evidence)
         choice = _Choice()
         chosen = _choose(
-            _ranked(question, evidence),
+            _ranked(question, evidence, self._model),
             choice,
             disputed=_disputed(question, evidence),
             with_antecedents=not _is_yes_no(question),
@@ -98,8 +104,10 @@ def _is_yes_no(question: str) -> bool:
     return bool(_YES_NO.search(question) or _CHINESE_YES_NO.search(question))
 
 
-def _ranked(question: str, evidence: Sequence[Evidence]) -> list[Candidate]:
-    return sorted(weigh(question, evidence), key=lambda c: (-c.likelihood, c.number, c.index))
+def _ranked(question: str, evidence: Sequence[Evidence], model: PieceModel) -> list[Candidate]:
+    return sorted(
+        weigh(question, evidence, model), key=lambda c: (-c.likelihood, c.number, c.index)
+    )
 
 
 def _in_order(question: str, chosen: Sequence[Candidate]) -> list[Candidate]:
@@ -235,7 +243,10 @@ def _holds_any(candidate: Candidate, places: Iterable[tuple[int, int]]) -> bool:
 
 
 def _answer_parts(
-    question: str, evidence: Sequence[Evidence], sub_questions: Sequence[SubQuestion]
+    question: str,
+    evidence: Sequence[Evidence],
+    sub_questions: Sequence[SubQuestion],
+    model: PieceModel,
 ) -> list[tuple[str, list[Candidate]]]:
     """One labelled line for each sub-question that the evidence says something about."""
     choice = _Choice()
@@ -243,7 +254,7 @@ def _answer_parts(
     per_part = max(1, _MOST_SENTENCES // len(sub_questions))
     labels = _labels(sub_questions)
     parts = [
-        _about(own, _ranked(one.question, evidence), evidence)
+        _about(own, _ranked(one.question, evidence, model), evidence)
         for one, own in zip(sub_questions, _own_terms(sub_questions), strict=True)
     ]
     if labels[0]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Literal
 
 from anabranch import language
@@ -22,7 +23,7 @@ SlotKind = Literal["path", "title", "heading", "sentence"]
 _TOKEN = re.compile(r"[一-鿿]|[^\W_一-鿿]+(?:[.'’](?=\w)[^\W_一-鿿]+)*")
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,5}$")
 _NUMBER = re.compile(
-    r"\d+(?:[.,:]\d+)*|[一二三四五六七八九十百千两]+(?=[天日月年元周次小个倍名人])"
+    r"\d+(?:[.,:]\d+)*|[一二三四五六七八九十百千两]+(?=[天日月年元周次小个倍名人点时分块台张件米公千克斤吨升度瓦级层间位份页岁])"
     r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fourteen|fifteen|twenty|thirty"
     r"|forty|fifty|sixty|ninety|hundred)\b",
     re.IGNORECASE,
@@ -30,6 +31,8 @@ _NUMBER = re.compile(
 # A short line without a figure or a mark that ends or divides a sentence is a heading.
 _LONGEST_HEADING = 60
 _SENTENCE = re.compile(r"[\d.!?;:|,。！？；：，、]")
+_HEADING = re.compile(r"^(?P<marks>#{1,6})\s+(?P<heading>.+?)\s*$", re.MULTILINE)
+_TABLES = (".csv", ".tsv", ".xlsx", ".xls", ".ods")
 _LONGEST_LABEL = 3
 _LONGEST_CJK_LABEL = 6
 # Two answers are of one kind if their words overlap this much; figures need less, since the same
@@ -57,10 +60,17 @@ class Contrast:
 
 
 def contrast(question: features.CutQuestion, first: Passage, second: Passage) -> Contrast | None:
-    """What the two differ in, if they are of one kind and give different values; else None."""
+    """What the two differ in, if they are of one kind and give different values; else None.
+
+    A page and a table that both name a thing are no two things.
+    """
     one, other = first.chunk, second.chunk
+    if _is_table(one) != _is_table(other):
+        return None
     asked = frozenset(question.terms)
     texts = [best_window(asked, chunk.text) for chunk in (one, other)]
+    if not all(asked & features.term_set(text) for text in texts):
+        return None
     found = _by_sentence(*texts)
     for kind, labels in (
         ("path", _by_path(one, other) if one.source != other.source else None),
@@ -72,6 +82,35 @@ def contrast(question: features.CutQuestion, first: Passage, second: Passage) ->
                 return None
             return Contrast(kind, _shown(labels[0]), _shown(labels[1]))  # type: ignore[arg-type]
     return Contrast("sentence", *found) if found else None
+
+
+def sections(question: features.CutQuestion, passage: Passage) -> list[Passage]:
+    """The sections of a passage that say most of what is asked, each with its heading as context.
+
+    The passage itself where fewer than two sections of its lowest level do.
+    """
+    text = passage.chunk.text
+    found = list(_HEADING.finditer(text))
+    lowest = max((len(match["marks"]) for match in found), default=0)
+    starts = [match for match in found if len(match["marks"]) == lowest]
+    ends = [match.start() for match in starts[1:]] + [len(text)]
+    asked = frozenset(question.terms)
+    cut = [
+        _section(passage.chunk, match["heading"], match.end(), end)
+        for match, end in zip(starts, ends, strict=False)
+    ]
+    says = [len(asked & features.term_set(best_window(asked, chunk.text))) for chunk in cut]
+    kept = [chunk for chunk, count in zip(cut, says, strict=True) if count == max(says) > 0]
+    return [replace(passage, chunk=chunk) for chunk in kept] if len(kept) > 1 else [passage]
+
+
+def _section(chunk: Chunk, heading: str, start: int, end: int) -> Chunk:
+    context = f"{chunk.title} > {heading}"
+    return replace(chunk, text=chunk.text[start:end].strip(), context=context)
+
+
+def _is_table(chunk: Chunk) -> bool:
+    return chunk.source.lower().endswith(_TABLES)
 
 
 def best_window(asked: frozenset[str], text: str) -> str:
@@ -157,6 +196,8 @@ def _is_slot(left: str, right: str, parent: str, chunks: tuple[Chunk, Chunk]) ->
     offices; elsewhere the passages themselves must use the name."""
     if parent.lower().endswith("s") and parent.lower() not in _SORTING:
         return True
+    if len({PurePosixPath(chunk.source.lower()).suffix for chunk in chunks}) > 1:
+        return False
     return all(
         is_mentioned(label, f"{chunk.title}\n{chunk.context}\n{chunk.text}")
         for label, chunk in zip((left, right), chunks, strict=True)

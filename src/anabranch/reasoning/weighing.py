@@ -42,19 +42,37 @@ _HAS_TIME = re.compile(
     r"|December|century|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|noon|midnight)\b"
     r"|\d:\d\d"
 )
-# Fitted by tools/fit_answerer.py on samples of squad2, nq_open and cmrc2018, run through the whole
+
+
+@dataclass(frozen=True, slots=True)
+class PieceModel:
+    """A logistic regression over what ``measure`` gives of a piece."""
+
+    bias: float
+    coefficients: Mapping[str, float]
+
+    def likelihood(self, values: Mapping[str, float]) -> float:
+        total = self.bias + math.fsum(
+            weight * values[name] for name, weight in self.coefficients.items()
+        )
+        return 1.0 / (1.0 + math.exp(-total))
+
+
+# By tools/fit_answerer.py, on samples of squad2, nq_open and cmrc2018 run through the whole
 # pipeline; a piece counts as right if it has a gold answer in it.
-_BIAS = -3.04
-_COEFFICIENTS: Mapping[str, float] = MappingProxyType(
-    {
-        "own": 2.51,
-        "placed": 0.89,
-        "behind": -3.94,
-        "relevance": 1.28,
-        "rank": -0.9,
-        "value": 0.68,
-        "brevity": -1.08,
-    }
+FITTED = PieceModel(
+    -3.04,
+    MappingProxyType(
+        {
+            "own": 2.51,
+            "placed": 0.89,
+            "behind": -3.94,
+            "relevance": 1.28,
+            "rank": -0.9,
+            "value": 0.68,
+            "brevity": -1.08,
+        }
+    ),
 )
 
 
@@ -74,7 +92,9 @@ class Candidate:
     names: frozenset[str] = frozenset()
 
 
-def weigh(question: str, evidence: Sequence[Evidence]) -> list[Candidate]:
+def weigh(
+    question: str, evidence: Sequence[Evidence], model: PieceModel = FITTED
+) -> list[Candidate]:
     """Every piece that can be part of an answer, in reading order."""
     cut = features.cut_question(question)
     asked = frozenset(cut.terms)
@@ -84,17 +104,12 @@ def weigh(question: str, evidence: Sequence[Evidence]) -> list[Candidate]:
     for number, index, unit, read in measure(question, evidence):
         said = unit.terms | unit.headed
         named = names & (said | unit.setting | _place(evidence[number]))
-        found.append(Candidate(number, index, unit, _likelihood(read), asked & said, named))
+        found.append(Candidate(number, index, unit, model.likelihood(read), asked & said, named))
     return found
 
 
 def _place(evidence: Evidence) -> frozenset[str]:
     return features.term_set(f"{evidence.title}\n{evidence.context}\n{evidence.source}")
-
-
-def _likelihood(values: Mapping[str, float]) -> float:
-    total = _BIAS + sum(_COEFFICIENTS[name] * value for name, value in values.items())
-    return 1.0 / (1.0 + math.exp(-total))
 
 
 def measure(
