@@ -1,0 +1,282 @@
+"""Sides of an English comparison, each asked about alone; pure."""
+
+from __future__ import annotations
+
+import re
+
+from anabranch.reasoning.question_building import (
+    BASE_VERBS,
+    PREPOSITION,
+    SINGULAR_VERB,
+    asked,
+    be,
+    how,
+    is_plural,
+    names,
+    singular_noun,
+)
+
+Parts = list[tuple[str, str]]
+WHY = "one side of the comparison"
+_COMPARED = r"(?:compare|compares|differ|differs|vary|varies)"
+_CONCERNING = (
+    r"(?:in|on|regarding|concerning|in terms of|with regard to|with respect to|when it comes to|by)"
+)
+_SIDES = r",|\band\b|\bor\b|\bwith\b|\bto\b|\bfrom\b|\bvs\b\.?|\bversus\b"
+
+_OF_A_THING = re.compile(
+    rf"^(?:how\s+(?:do|does|did)\s+(?P<what>.+?)\s+{_COMPARED}\s+(?:between|among|across|in|for|at)\s+(?P<items>.+)"
+    r"|(?:what\s+(?:is|are|was|were)\s+)?(?:the\s+)?(?:main\s+|key\s+)?differences?\s+(?:in|of)\s+(?P<what2>.+?)\s+between\s+(?P<items2>.+)"
+    r"|compare\s+(?P<what3>.+?)\s+(?:of|in|for|between|at)\s+(?P<items3>.+))$",
+    re.I,
+)
+_OF_TWO_THINGS = re.compile(
+    r"^(?:(?:what\s+(?:is|are|was|were)\s+|what's\s+|whats\s+)?(?:the\s+|an?\s+)?(?:main\s+|key\s+)?(?:differences?|similarit(?:y|ies))\s+between"
+    rf"\s+(?P<items>.+?)(?:\s+{_CONCERNING}\s+(?P<what>.+))?"
+    rf"|(?:compare|contrast)\s+(?P<items2>.+?\s(?:and|with|to)\s.+?)(?:\s+{_CONCERNING}\s+(?P<what2>.+))?"
+    r"|how\s+(?:do|does|did|is|are)\s+(?P<items3>.+?\s(?:and|from|compare (?:to|with)|different from|differ from)\s.+?)"
+    rf"(?:\s+(?:differ|compare))?(?:\s+{_CONCERNING}\s+(?P<what3>.+))?)$",
+    re.I,
+)
+_IN_COMMON = re.compile(
+    r"^(?P<what>(?:what|which)\b.*?)\s*(?P<aux>do|did)\s+(?P<items>(?:both\s+)?.+?\s+and\s+.+?)\s+(?:both\s+)?(?:(?P<verb>have|share)"
+    r"(?:\s+in\s+common)?)$",
+    re.I,
+)
+_VERSUS = re.compile(r"^(?P<items>.+?\s(?:vs\.?|versus)\s.+?)(?::\s*(?P<what>.+))?$", re.I)
+_WITH_THOSE = re.compile(
+    rf"^how\s+(?:do|does|did)\s+(?:the\s+)?(?P<what>.+?)\s+(?P<link>{PREPOSITION})\s+(?P<first>.+?)\s+"
+    rf"(?:compare\s+(?:with|to)|differ\s+from)\s+(?:those|that|the\s+ones?)\s+(?P<link2>{PREPOSITION})\s+(?P<second>.+)$",
+    re.I,
+)
+_THAN = re.compile(
+    r"^(?P<be>is|are|was|were)\s+(?P<first>.+?)\s+(?P<adjective>(?!other|rather)[a-z]+er|more\s+[a-z]+|less\s+[a-z]+)\s+than\s+(?P<second>.+)$",
+    re.I,
+)
+_BOTH = re.compile(
+    r"^(?P<aux>are|were|do|did|have)\s+(?:both\s+)?(?P<items>.+?\s+and\s+.+?)\s+(?:both\s+)?(?P<rest>(?:the\s+same|located|based|"
+    r"members?|from|of|in|born|considered|directed|written|published|used|known|situated|made|found|both|headquartered)\b.*|(?<=both\s).+|[A-Z]\w+(?:ish|an|ese|ch|i))$",
+    re.I,
+)
+_CHOICES = (
+    re.compile(
+        r"^(?:which|who|what)\b\s*(?P<rest>.+?)\s*[,:;]\s*(?P<items>[^,:;]+(?:,[^,:;]+)*?,?\sor\s[^,:;]+)$",
+        re.I,
+    ),
+    re.compile(
+        r"^(?:which|who|what)\b\s*(?P<rest>.+?\b(?:first|earlier|later|last))\s+(?P<items>[A-Z\"“].+?\sor\s.+)$"
+    ),
+    re.compile(
+        r"^(?:between|of|out of)\s+(?P<items>.+?\s(?:and|or)\s.+?),?\s+(?:which|who|what)\b\s*(?P<rest>.+)$",
+        re.I,
+    ),
+    re.compile(
+        r"^(?:which|who|what)\b\s*(?P<rest>.+?)\s+(?:between|out of)\s+(?P<items>.+?\s(?:and|or)\s.+)$",
+        re.I,
+    ),
+)
+
+
+def comparison(question: str) -> Parts:
+    """What the comparison asks of each side; nothing if a side cannot be told."""
+    text = re.sub(r"^(?:please|can you|could you)\s+", "", question.strip(" ?."), flags=re.I)
+    for way in (_with_those, _same_of_both, _sides, _than, _choice):
+        if found := way(text):
+            return [(asked(part), WHY) for part in found]
+    return []
+
+
+def _with_those(text: str) -> list[str]:
+    match = _WITH_THOSE.match(text)
+    if match is None:
+        return []
+    opening = f"what {be(match['what'])} the {match['what']}"
+    return [
+        f"{opening} {match['link']} {match['first']}",
+        f"{opening} {match['link2']} {match['second']}",
+    ]
+
+
+def _sides(text: str) -> list[str]:
+    for pattern in (_OF_A_THING, _OF_TWO_THINGS, _VERSUS):
+        if match := pattern.match(text):
+            groups = match.groupdict()
+            what = next((v for k, v in groups.items() if k.startswith("what") and v), "")
+            items = next((v for k, v in groups.items() if k.startswith("items") and v), "")
+            what = re.sub(r"^(?:the|their|its)\s+", "", what.strip(), flags=re.I)
+            sides = names(re.sub(rf"\s+{_COMPARED}$", "", items), _SIDES)
+            if not sides or len(what.split()) > 6:
+                continue
+            sides = _with_head(sides)
+            if not what:
+                return [f"what {be(side)} {side}" for side in sides]
+            link = "in" if pattern is _OF_A_THING else "of"
+            # "Compare X by weight and battery life" asks several things of each: their list stays whole.
+            return [
+                f"what {'are' if ' and ' in what else be(what)} the {what} {link} {side}"
+                for side in sides
+            ]
+    return []
+
+
+def _with_head(sides: list[str]) -> list[str]:
+    """ "the basic and the premium plan": what both are stands only behind the last."""
+    head = re.match(r"(?:the\s+)?[a-z]+\s+([a-z]+)$", sides[-1])
+    if head is None:
+        return sides
+    return [f"{side} {head[1]}" if re.match(r"(?:the\s+)[a-z]+$", side) else side for side in sides]
+
+
+def _than(text: str) -> list[str]:
+    match = _THAN.match(text)
+    if match is None or re.search(
+        r"\b(?:or|and|who|that|which)\b|'s$", f"{match['first']} {match['second']}", re.I
+    ):
+        return []
+    if re.search(r"\b(?:more|less)\b", match["first"]) or match["adjective"].endswith("likely"):
+        return []
+    sides = [match["first"], match["second"]]
+    if match["adjective"].lower() in ("older", "younger") and all(
+        side[:1].isupper() for side in sides
+    ):
+        return [f"when was {side} born" for side in sides]
+    past = match["be"].lower() in ("was", "were")
+    return [f"{how(match['adjective'])} {_be_of(side, past=past)} {side}" for side in sides]
+
+
+def _be_of(noun: str, *, past: bool) -> str:
+    plural = is_plural(noun) and not noun[:1].isupper()
+    return ("were" if plural else "was") if past else ("are" if plural else "is")
+
+
+def _same_of_both(text: str) -> list[str]:
+    if match := _IN_COMMON.match(text):
+        sides = names(match["items"])
+        what = match["what"].strip()
+        if sides and len(what.split()) == 1:
+            return [f"what is {side}" for side in sides]
+        auxiliary = SINGULAR_VERB.get(match["aux"].lower(), match["aux"])
+        return [f"{what} {auxiliary} {side} have" for side in sides]
+    match = _BOTH.match(text)
+    if match is None or text.count(" and ") != 1:
+        return []
+    sides = names(match["items"])
+    auxiliary = SINGULAR_VERB.get(match["aux"].lower(), match["aux"].lower())
+    if auxiliary not in ("is", "was") and "same" in match["rest"].split():
+        return []
+    rest = re.sub(r"^both\s+", "", match["rest"])
+    return [part for side in sides if (part := _of_one(side, auxiliary, rest))] if sides else []
+
+
+_THE_SAME = re.compile(
+    r"^(?P<how>located|based|situated|born|headquartered|found|from|in|members? of|of|directed by|written by)?\s*(?:in|from|by)?\s*"
+    r"the\s+same\s+(?P<what>[\w ]{3,30})$",
+    re.I,
+)
+
+
+def _of_one(side: str, auxiliary: str, rest: str) -> str | None:
+    """What "Are A and B … ?" asks of one of them; None where that cannot be said."""
+    if same := _THE_SAME.match(rest):
+        verb, what = (same["how"] or "").lower(), same["what"]
+        if verb in ("located", "based", "situated", "born", "headquartered", "found", "in"):
+            return f"in which {what} {auxiliary} {side} {'' if verb == 'in' else verb}"
+        if verb.endswith(" by"):
+            return f"who {auxiliary} the {what} of {side}"
+        return f"what {auxiliary if auxiliary in ('is', 'was') else 'is'} the {what} of {side}"
+    if "same" in rest.split():
+        return None
+    if re.fullmatch(r"[a-z][a-z -]*[^s]s", rest) and auxiliary in ("is", "was"):
+        return f"{auxiliary} {side} {singular_noun(rest)}"
+    if re.match(
+        rf"(?:{PREPOSITION}|located|based|born|considered|directed|written|published|used|known|made|found|situated|headquartered)\b|[A-Z]\w+$",
+        rest,
+    ):
+        return f"{auxiliary} {side} {rest}"
+    return None
+
+
+def _choice(text: str) -> list[str]:
+    for pattern in _CHOICES:
+        if match := pattern.match(text):
+            listed = re.sub(r"^(?:the\s+)?(?:two|three)\s+[a-z ]+(?=[A-Z])", "", match["items"])
+            sides = names(listed, _between(listed))
+            rest = match["rest"].strip(" ,")
+            found = [part for side in sides if (part := _chosen(rest, side))]
+            if found and len(found) == len(sides):
+                return found
+    return []
+
+
+def _between(items: str) -> str:
+    """What parts the choices: an "and" or a comma may belong to a name where an "or" is there."""
+    if not re.search(r"\bor\b", items):
+        return r",?\s*\band\b|,"
+    serial = re.search(r",\s+or\b", items) and items.count(",") > 1
+    return r",?\s*\bor\b|," if serial else r",?\s*\bor\b"
+
+
+_ORDER = r"(?:first|earlier|later|last|more recently|earliest|latest|before)"
+
+
+def _chosen(rest: str, item: str) -> str | None:
+    """What "which … was founded first, A or B" asks of one of them; None where that cannot be said."""
+    if event := re.search(rf"\b(was|were)\s+([a-z]+(?:\s+[a-z]+)??)\s+{_ORDER}$", rest, re.I):
+        return f"when {event[1]} {item} {event[2]}"
+    if event := re.search(rf"\bdid\s+(.+?)\s+([a-z]+)\s+{_ORDER}$", rest):
+        return f"when did {event[1]} {event[2]} {item}"
+    if (
+        (event := re.search(rf"\b([a-z]+)((?:\s+(?:out|up|on|in|off))?)\s+{_ORDER}$", rest))
+        and event[1] in BASE_VERBS
+        and not re.search(r"\s[a-z]+(?:ing|ed)\b", item)
+    ):
+        return f"when did {item} {BASE_VERBS[event[1]]}{event[2]}"
+    if compared := re.fullmatch(
+        r"(?:\w+ ){0,3}(is|was|are|were)\s+(?:the\s+)?([a-z]+er|[a-z]+est|more\s+[a-z]+|less\s+[a-z]+)",
+        rest,
+        re.I,
+    ):
+        if compared[2].lower() in ("older", "younger", "oldest", "youngest") and re.match(
+            "is|was", rest
+        ):
+            return f"when was {item} born"
+        return (
+            f"{how(compared[2])} {_be_of(item, past=compared[1].lower() in ('was', 'were'))} {item}"
+        )
+    return _amount(rest, item) or _alike(rest, item)
+
+
+_MORE = r"(?:more|most|fewer|less|larger|higher|longer|greater|lower|bigger|better|cheaper)"
+
+
+def _amount(rest: str, item: str) -> str | None:
+    """ "… has more employees in Asia": how many employees one of them has in Asia."""
+    has = re.search(
+        rf"\b(has|have|had|offers?|gives?|pays?|won|scored|sold|received)\s+(?:the\s+)?{_MORE}\s+([a-z]+(?:\s(?!in\b|as\b|on\b|at\b|of\b)[a-z]+)?)"
+        r"((?:\s+(?:in|as|on|at|of)\s.+)?)$",
+        rest,
+        re.I,
+    )
+    if has is None:
+        return None
+    noun, where = has[2].strip(), has[3]
+    if not is_plural(noun) and " " in noun:
+        return None
+    if not is_plural(noun):
+        return f"what is the {noun} of {item}{where}"
+    if has[1].lower() in ("won", "scored", "sold", "received"):
+        return f"how many {noun} were {has[1].lower()} by {item}{where}"
+    return f"how many {noun} {'did' if has[1].lower() == 'had' else 'does'} {item} have{where}"
+
+
+def _alike(rest: str, item: str) -> str | None:
+    """ "Which facility was founded in Missouri, A or B?" asks the same of each."""
+    plain = re.fullmatch(
+        r"(?:[a-z]+\s+){0,3}?(is|was)\s+((?!the\b|more\b|less\b|[a-z]+er\b|.*\b(?:further|farther)\b)\S+\s.+|[A-Z]\w+)",
+        rest,
+    )
+    return (
+        f"{plain[1]} {item} {plain[2]}"
+        if plain and not re.search(rf"\b(?:{_MORE}|{_ORDER})\b", plain[2])
+        else None
+    )

@@ -1,0 +1,116 @@
+"""Pieces of English grammar for questions that are built from another question; pure."""
+
+from __future__ import annotations
+
+import re
+
+ASKING = r"(?:who|whom|whose|what|when|where|which|why|how)"
+AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|may)"
+PREPOSITION = r"(?:of|in|for|at|on|from|to|under|with|by)"
+# What the plural asks of two things, the singular asks of one.
+SINGULAR_VERB = {"are": "is", "were": "was", "do": "does", "have": "has"}
+# Comparatives whose question about one thing has a word of its own.
+_BASE_FORMS = {
+    "older": "old", "younger": "old", "larger": "large", "bigger": "big", "smaller": "large",
+    "higher": "high", "lower": "high", "longer": "long", "shorter": "long", "taller": "tall",
+    "faster": "fast", "slower": "fast", "cheaper": "expensive", "heavier": "heavy",
+    "lighter": "heavy", "deeper": "deep", "wider": "wide", "safer": "safe", "stronger": "strong",
+    "better": "good", "worse": "good", "closer": "close", "newer": "new", "richer": "rich",
+    "oldest": "old", "largest": "large", "tallest": "tall", "longest": "long", "highest": "high",
+}  # fmt: skip
+# A verb as "did" takes it, for the events that are put in order.
+BASE_VERBS = {
+    "came": "come", "opened": "open", "started": "start", "began": "begin", "died": "die", "aired": "air",
+    "appeared": "appear", "happened": "happen", "ended": "end", "closed": "close", "formed": "form",
+    "debuted": "debut", "premiered": "premiere", "occurred": "occur", "retired": "retire", "won": "win",
+    "joined": "join", "moved": "move", "left": "leave", "launched": "launch",
+}  # fmt: skip
+_UNFINISHED = re.compile(
+    rf"\b(?:{PREPOSITION}|the|an?|and|or|than|between)\s+(?:is|are|was|were|has|have|had|did|does|do|and|or|{ASKING})\b(?!\s+\w+\s+of\b)"
+    r"|\b(?:is|are|was|were|has|have|had)\s+(?:is|are|was|were|has|did|does)\b|\b(\w+)\s+\1\b|\bthe\s+an?\b|\ban?\s+the\b"
+    rf"|\s,|,\s*\?|\b(?:the|an?|and|or|{PREPOSITION}|than)\?$(?<!\bto\?)(?<!\bfrom\?)(?<!\bfor\?)(?<!\bin\?)(?<!\bof\?)"
+    r"(?<!\bwith\?)(?<!\bon\?)(?<!\bat\?)(?<!\bby\?)(?<!\bunder\?)"
+    r"|\b(?:respectively|each other|one another)\b",
+    re.I,
+)
+_LEFT_OPEN = re.compile(
+    r"\b(?:it|its|they|them|their|he|him|his|she|her|hers|these|those|this|the other|each(?! of)|former|latter|both|respectively|same)\b",
+    re.I,
+)
+
+
+def asked(text: str) -> str:
+    """``text`` as a question: trimmed, with a capital and a question mark."""
+    text = re.sub(r"\s+", " ", text).strip(" ,;:.?")
+    return f"{text[:1].upper()}{text[1:]}?" if text else ""
+
+
+def is_whole(question: str) -> bool:
+    """Whether a built question reads as one: it asks, nothing is cut off, nothing refers elsewhere."""
+    opens = re.match(
+        rf"(?:(?:{PREPOSITION}|during)\s+)?(?:{ASKING}|{AUXILIARY}|list|name)\b", question, re.I
+    )
+    balanced = question.count('"') % 2 == 0 and question.count("(") == question.count(")")
+    return (
+        bool(opens)
+        and balanced
+        and not _UNFINISHED.search(question)
+        and not _LEFT_OPEN.search(question)
+    )
+
+
+def is_plural(noun: str) -> bool:
+    return re.search(r"(?:[^sui]s|ies|people|children|men|women)$", noun.split()[-1]) is not None
+
+
+def be(noun: str) -> str:
+    return "are" if is_plural(noun) else "is"
+
+
+def how(comparative: str) -> str:
+    """ "heavier" and "more expensive" as "how heavy" and "how expensive"."""
+    words = comparative.lower().split()
+    if len(words) > 1:
+        return f"how {words[-1]}"
+    return f"how {_BASE_FORMS.get(words[0], re.sub('(?:er|est)$', '', words[0]))}"
+
+
+def singular_noun(noun: str) -> str:
+    """A plural noun phrase as one of them, with its article."""
+    one = re.sub(r"(?<=[^aeiou])ies$", "y", noun)
+    if one == noun:
+        one = re.sub(r"(?<=ch|sh|ss)es$|(?<=x)es$|(?<=[^su])s$", "", noun)
+    return f"{'an' if one[:1].lower() in 'aeiou' else 'a'} {one}"
+
+
+def names(text: str, separators: str = r",|\band\b|\bor\b") -> list[str]:
+    """The members of a list of two to six things; none unless each of them is a name or a plain noun phrase.
+
+    What stands in quotation marks is not looked into. A member is no name if it begins with a verb or a
+    question word, or holds a clause.
+    """
+    quoted: list[str] = []
+
+    def put_aside(match: re.Match[str]) -> str:
+        quoted.append(match[0])
+        return f"\x00{len(quoted) - 1}\x00"
+
+    held = re.sub(r"\"[^\"]*\"|“[^”]*”", put_aside, text)
+    held = re.sub(r"^(?:both|either|the case of)\s+", "", held, flags=re.I)
+    found = [item.strip(" ,?") for item in re.split(rf"\s*(?:{separators})\s*", held, flags=re.I)]
+    items = [re.sub("\x00(\\d+)\x00", lambda m: quoted[int(m[1])], item) for item in found if item]
+    return items if 2 <= len(items) <= 6 and all(_is_name(item) for item in items) else []
+
+
+_NO_NAME = re.compile(
+    rf"^(?:{AUXILIARY}|{ASKING}|not|also|then|that|which|it|its|he|she|they|their|his|her|him|them|how|more|most|"
+    r"(?:[a-z]+(?:ed|ing))|won|made|wrote|played|born|known|used)\b|\b(?:who|which|that|whose|where|is|are|was|were|has|had|have|both|either|or)\b",
+)
+_HALF_A_NAME = frozenset(
+    ["central", "eastern", "western", "northern", "southern", "north", "south", "east", "west", "upper",
+     "lower", "early", "late", "black", "white", "first", "second", "new", "old"]
+)  # fmt: skip
+
+
+def _is_name(item: str) -> bool:
+    return len(item.split()) <= 7 and not _NO_NAME.search(item) and item.lower() not in _HALF_A_NAME
