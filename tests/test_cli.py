@@ -36,6 +36,7 @@ from scripted_base import (
     outcome,
     record,
 )
+from scripted_model import Line, ScriptedModel
 from tiny_models import make_encoder
 
 pytestmark = pytest.mark.usefixtures("isolated")
@@ -378,6 +379,52 @@ def test_doctor_describes_the_knowledge_base_and_makes_none(
     assert not (isolated / ".anabranch").exists()
     (isolated / ".anabranch").mkdir()
     assert "1 sources, 5 chunks" in run("doctor")[1]
+
+
+def test_doctor_calls_each_role_of_a_language_model(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reply(request: Any) -> Any:
+        return "one two three" if request.get("stream") else {"word": "ready"}
+
+    with ScriptedModel(reply, context_tokens=4096) as server:
+        monkeypatch.setenv("ANABRANCH_MODEL", "scripted")
+        monkeypatch.setenv("ANABRANCH_MODEL_BASE_URL", server.url)
+        monkeypatch.setenv("ANABRANCH_MODEL_API_KEY", "sk-secret-0123456789")
+        code, out, _ = run("doctor", "--model", "--json")
+        checks = {check["name"]: check for check in json.loads(out)["checks"]}
+    assert code == 0
+    assert "sk-secret" not in out
+    for does in ("plans", "grades", "rewrites"):
+        detail = checks[f"language model that {does}"]["detail"]
+        assert "JSON by json_schema" in detail
+        assert "reads 4,096 tokens" in detail
+    assert "streams (3 pieces)" in checks["language model that answers"]["detail"]
+    assert len(server.requests) == 4
+
+
+def test_doctor_says_why_a_language_model_does_not_work(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ScriptedModel(lambda request: Line(status=401, say="no such key")) as server:
+        monkeypatch.setenv("ANABRANCH_MODEL", "openai:scripted")
+        monkeypatch.setenv("ANABRANCH_MODEL_BASE_URL", server.url)
+        code, out, _ = run("doctor", "--model")
+    assert code == 3
+    assert (
+        "problem  language model that plans: The model 'openai:scripted' answered with 401" in out
+    )
+
+
+def test_doctor_calls_no_model_unless_it_is_told_to(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "everything is done here" in run("doctor", "--model")[1]
+    with ScriptedModel(lambda request: Line(status=401)) as server:
+        monkeypatch.setenv("ANABRANCH_MODEL", "openai:scripted")
+        monkeypatch.setenv("ANABRANCH_MODEL_BASE_URL", server.url)
+        assert run("doctor")[0] == 0
+        assert server.requests == []
 
 
 def test_doctor_reports_what_does_not_work(

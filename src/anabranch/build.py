@@ -18,6 +18,7 @@ from anabranch.settings import Settings
 from anabranch.types import Effort
 
 if TYPE_CHECKING:
+    from anabranch.models.chat_check import RoleCheck
     from anabranch.models.chat_models import ChatModels
     from anabranch.models.embedding_cache import EmbeddingCache
     from anabranch.models.endpoint import Endpoint
@@ -226,6 +227,18 @@ async def _replace_index(
         await beside.close()
         await live.close()
     return changed, made.count + last.count + late
+
+
+async def check_language_models(settings: Settings) -> list[RoleCheck]:
+    """What the language model of each role does when it is asked; nothing where none is set."""
+    from anabranch.models.chat_check import check_models
+    from anabranch.models.chat_models import ChatModels
+
+    models = ChatModels(settings)
+    try:
+        return await check_models(models, seconds=settings.model_timeout)
+    finally:
+        await models.close()
 
 
 BUNDLED_NAME = "bundled"

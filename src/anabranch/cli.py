@@ -457,13 +457,20 @@ def demo(kb: KbOption = None, as_json: JsonOption = False, debug: DebugOption = 
 
 
 @app.command()
-def doctor(kb: KbOption = None, as_json: JsonOption = False, debug: DebugOption = False) -> None:
+def doctor(
+    kb: KbOption = None,
+    model: Annotated[
+        bool, typer.Option("--model", help="Call the language models that are set, once a role.")
+    ] = False,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
     """Check the installation, the knowledge base and the settings in force."""
     with reporting(debug):
         from anabranch.doctor import examine
         from anabranch.rendering import print_examination
 
-        examination = examine(open_knowledge_base, kb=kb)
+        examination = examine(open_knowledge_base, kb=kb, model=model)
         if as_json:
             print_json({"ok": examination.ok, **to_plain(examination)})
         else:

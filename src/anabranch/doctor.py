@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import platform
@@ -22,6 +23,9 @@ DEPENDENCIES = (
     "kreuzberg", "lancedb", "langgraph", "numpy", "onnxruntime", "pydantic-settings",
     "pypdfium2", "PyStemmer", "rich", "tokenizers", "typer",
 )  # fmt: skip
+
+
+_DOES = {"plan": "plans", "grade": "grades", "rewrite": "rewrites", "answer": "answers"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +55,13 @@ class Examination:
         return all(check.status != "problem" for check in self.checks)
 
 
-def examine(open_base: Callable[[Path | None], KnowledgeBase], *, kb: Path | None) -> Examination:
-    """Every check, none of which stops the next; a knowledge base that is not there is not made."""
+def examine(
+    open_base: Callable[[Path | None], KnowledgeBase], *, kb: Path | None, model: bool = False
+) -> Examination:
+    """Every check, none of which stops the next; a knowledge base that is not there is not made.
+
+    ``model``: the language models that are set are called as well, once for each role.
+    """
     from anabranch import __version__
 
     checks = [_python(), *map(_dependency, DEPENDENCIES), *_model()]
@@ -64,6 +73,8 @@ def examine(open_base: Callable[[Path | None], KnowledgeBase], *, kb: Path | Non
     else:
         settings = _settings_in_force(in_force, kb=kb)
         checks.extend(_knowledge_base(open_base, in_force.kb))
+        if model:
+            checks.extend(_language_models(in_force))
     return Examination(__version__, tuple(checks), settings)
 
 
@@ -121,6 +132,31 @@ def _knowledge_base(open_base: Callable[[Path | None], KnowledgeBase], folder: P
     return [
         *check("ok", described),
         *(Check("languages", "note", notice) for notice in about.notices),
+    ]
+
+
+def _language_models(settings: Settings) -> list[Check]:
+    from anabranch.build import check_language_models
+
+    try:
+        found = asyncio.run(check_language_models(settings))
+    except AnabranchError as error:
+        return [Check("language models", "problem", str(error))]
+    if not found:
+        return [
+            Check(
+                "language models",
+                "note",
+                "None is set: everything is done here. ANABRANCH_MODEL=provider:name sets one.",
+            )
+        ]
+    return [
+        Check(
+            f"language model that {_DOES[check.role]}",
+            "ok" if check.ok else "problem",
+            check.detail,
+        )
+        for check in found
     ]
 
 

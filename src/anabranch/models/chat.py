@@ -19,7 +19,7 @@ from anabranch.errors import ConfigurationError, RemoteError
 from anabranch.evidence import estimate_tokens
 from anabranch.ledger import Ledger, ModelCall
 from anabranch.models.chat_errors import Fault, read_fault
-from anabranch.models.chat_provider import Loaded, load
+from anabranch.models.chat_provider import Loaded, load, split_name
 from anabranch.models.limits import ProviderLimits
 from anabranch.ports import Prompt
 from anabranch.types import Role
@@ -87,6 +87,21 @@ class ChatClient:
                 # In a thread: the import of a provider's library takes a second or more.
                 self._loaded = await asyncio.to_thread(load, self._settings)
             return self._loaded
+
+    @property
+    def base_url(self) -> str | None:
+        return self._settings.base_url
+
+    @property
+    def model_name(self) -> str:
+        """What the provider calls it."""
+        return split_name(self.name, self._settings.base_url)[1]
+
+    @property
+    def authorization(self) -> dict[str, str]:
+        """The header that the server of ``base_url`` wants; none where there is no key."""
+        key = self._settings.api_key
+        return {"Authorization": f"Bearer {key}"} if key else {}
 
     @property
     def mode(self) -> Mode | None:
