@@ -6,6 +6,7 @@ AnabranchError
 │   ├── ReadingError          a file that cannot be turned into text
 │   ├── SourceNotFoundError   a path, source or document that does not exist in scope
 │   ├── CollectionNotFoundError
+│   ├── PictureError          there is no picture of a page, and why
 │   ├── SnapshotError         a resume snapshot that is damaged, foreign or outdated
 │   ├── SessionNotFoundError  a session, message, open question or job that is not the caller's
 │   └── AccessError           the caller may not do this
@@ -55,6 +56,10 @@ class SourceNotFoundError(InputError):
 
 class CollectionNotFoundError(InputError):
     """A collection does not exist, or not in the caller's scope."""
+
+
+class PictureError(InputError):
+    """There is no picture of this page; the message says why."""
 
 
 class SnapshotError(InputError):

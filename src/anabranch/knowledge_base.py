@@ -284,6 +284,25 @@ class KnowledgeBase:
         scope = _wanted(collections, principals)
         return self._background.wait(self._source_text(source, scope, within))
 
+    async def apage_picture(
+        self,
+        source: str,
+        page: int,
+        *,
+        start: int | None = None,
+        end: int | None = None,
+        within: Sequence[str] | None = None,
+        principals: Sequence[str] | None = None,
+    ) -> bytes:
+        """Page ``page`` (from 1) of a PDF as a PNG, ``text[start:end]`` of the source marked on it.
+
+        Raises PictureError where there is none, saying why.
+        """
+        picture = self._page_picture(
+            source, page, _wanted(None, principals), within, start=start, end=end
+        )
+        return await self._background.submit(picture)
+
     async def acollections(
         self, *, within: Sequence[str] | None = None, principals: Sequence[str] | None = None
     ) -> list[str]:
@@ -489,6 +508,25 @@ class KnowledgeBase:
         built = await self._open()
         scope = await self._checked_scope(built, wanted, within)
         return await built.parts.store.source_text(record.source_id, scope) or ""
+
+    async def _page_picture(
+        self,
+        source: str,
+        page: int,
+        wanted: Scope,
+        within: Sequence[str] | None,
+        *,
+        start: int | None,
+        end: int | None,
+    ) -> bytes:
+        from anabranch.page_pictures import original, page_picture
+
+        record = await self._source(source, wanted, within)
+        text = await self._source_text(record.source_id, wanted, within)
+        return await page_picture(
+            (await self._open()).reader, record, original(self.path, record),
+            page=page, text=text, start=start, end=end,
+        )  # fmt: skip
 
     async def _collections(self, wanted: Scope, within: Sequence[str] | None) -> list[str]:
         return await self._nameable(await self._open(), wanted, within)

@@ -87,7 +87,7 @@ def _answer(request: Reply, data: bytes) -> Reply:
     try:
         routes: dict[str, Callable[[bytes, Reply], Reply]] = {
             "pdf": _read_pdf, "office": _read_office, "mail": _read_office,
-            "html": _read_html, "xml": _read_xml,
+            "html": _read_html, "xml": _read_xml, "picture": _draw_page,
         }  # fmt: skip
         return {"ok": True, **routes[request["route"]](data, request)}
     except _RefusedError as refused:
@@ -110,6 +110,12 @@ def _read_xml(data: bytes, request: Reply) -> Reply:
     from anabranch.markup import xml_blocks
 
     return {"blocks": [_packed(block) for block in xml_blocks(data.decode("utf-8"))]}
+
+
+def _draw_page(data: bytes, request: Reply) -> Reply:
+    from anabranch.page_pictures import draw
+
+    return draw(data, request)
 
 
 def _packed(block: Any) -> list[Any]:

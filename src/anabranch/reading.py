@@ -14,14 +14,14 @@ import re
 import stat
 import threading
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, TypeVar
 
 from anabranch.decoding import decode, normalise
-from anabranch.errors import ReadingError, SourceNotFoundError
+from anabranch.errors import PictureError, ReadingError, SourceNotFoundError
 from anabranch.file_kinds import (
     FileKind,
     container_of,
@@ -55,6 +55,9 @@ _NO_TITLE = re.compile(
 _PROGRAM = re.compile(r"^microsoft (?:word|powerpoint|excel)\s+-\s+", re.IGNORECASE)
 _TITLE_LIMIT = 200
 _FORMATS = ", ".join(supported_extensions())
+
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +109,39 @@ class Reader:
 
         return await self._run(work, cancelled)
 
+    async def picture(
+        self, path: Path, source: str, *, content_hash: str, request: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The reply of ``page_pictures.draw`` for the PDF at ``path``, if it has ``content_hash``.
+
+        Raises PictureError where it is another file by now, or cannot be drawn.
+        """
+        cancelled = threading.Event()
+
+        def work() -> dict[str, Any]:
+            data = load(path, self._limit)
+            if hashlib.sha256(data).hexdigest() != content_hash:
+                raise PictureError(f"The file of {source!r} has changed. Add it again.")
+            asked = {"route": "picture", "passwords": self._passwords, **request}
+            reply = self._pool.ask(asked, data, timeout=self._timeout, cancelled=cancelled)
+            if not reply["ok"]:
+                raise PictureError(f"{source!r} cannot be drawn: {reply['detail']}.")
+            return reply
+
+        try:
+            return await self._run(work, cancelled)
+        except ReadingError as error:
+            why = "is gone" if error.kind == "missing" else f"cannot be drawn ({error.kind})"
+            raise PictureError(f"The file of {source!r} {why}. Add it again.") from None
+
     async def close(self) -> None:
         """Ends the workers; reads that are still running fail."""
         self._pool.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _run(self, work: Any, cancelled: threading.Event) -> Document:
+    async def _run(self, work: Callable[[], Result], cancelled: threading.Event) -> Result:
         try:
-            document: Document = await asyncio.get_running_loop().run_in_executor(
-                self._threads, work
-            )
-            return document
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
         except asyncio.CancelledError:
             cancelled.set()
             raise

@@ -13,7 +13,7 @@ from anabranch import __version__
 from anabranch.access import Gate
 from anabranch.keys import KeyBook
 from anabranch.knowledge_base import KnowledgeBase
-from anabranch.service import asking, chat, health, problems, sources
+from anabranch.service import asking, chat, health, pages, problems, sources
 from anabranch.service.origins import OriginCheck
 from anabranch.service.state import Service
 from anabranch.settings import Settings, load_settings
@@ -50,7 +50,7 @@ def create_app(
         middleware=[Middleware(OriginCheck, hosts=_hosts(settings))],
     )
     problems.install(app)
-    for routes in (asking, sources, chat, health):
+    for routes in (asking, sources, pages, chat, health):
         app.include_router(routes.router)
     return app
 
