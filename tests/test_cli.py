@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -26,7 +27,15 @@ from anabranch.errors import (
     StorageError,
 )
 from anabranch.rendering import clean
-from anabranch.types import AddReport, Answer, Failure, FileReport, SubQuestionReport
+from anabranch.types import (
+    AddReport,
+    Answer,
+    EvidenceGrade,
+    Failure,
+    FileReport,
+    QueryReport,
+    SubQuestionReport,
+)
 from scripted_base import (
     ScriptedBase,
     asks_back,
@@ -116,10 +125,18 @@ def test_json_is_one_document_equal_to_the_outcome(base: ScriptedBase, run: Run)
 def test_no_knowledge_is_an_outcome_and_shows_what_came_closest(
     base: ScriptedBase, run: Run
 ) -> None:
-    base.replies = [no_knowledge()]
+    looked = (
+        QueryReport("q1", "how much leave", "original", None, "empty", 0),
+        QueryReport("q2", "annual leave", "variant", "q1", "ok", 4),
+    )
+    reason = EvidenceGrade("none", "none", reason="Nothing was found on 'leave'.")
+    base.replies = [replace(no_knowledge(), queries=looked, grade=reason)]
     code, out, _ = run("ask", "q")
     assert code == 0
     assert "status: no_knowledge" in out.splitlines()
+    assert "why: Nothing was found on 'leave'." in out
+    assert "q1 original, 0 hits: how much leave" in out
+    assert "q2 variant, 4 hits: annual leave" in out
     assert "closest, but not evidence" in out
     assert "handbook/canteen.md: The canteen opens at noon." in out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anabranch.evidence import as_context, estimate_tokens, nearest, pack
-from anabranch.types import Passage
+from anabranch.types import PAGE_SPANS, Passage, WindowScore
 from fakes import chunk, evidence, passage
 
 
@@ -96,3 +96,14 @@ def test_nearest_shows_at_most_three_with_their_relevance() -> None:
     assert [item.source for item in shown] == ["0.md", "1.md", "2.md"]
     assert shown[0].relevance == 0.3
     assert len(shown[0].text) == 300
+
+
+def test_nearest_is_shown_from_where_it_comes_closest_with_the_page_of_that_place() -> None:
+    first, second = "Opening hours are long. ", "The canteen closes at two."
+    spans = {PAGE_SPANS: [[1, 10, 34], [2, 34, 60]]}
+    made = passage(
+        chunk=chunk(first + second, start=10, metadata=spans),
+        windows=(WindowScore(10, 34, 0.1), WindowScore(34, 60, 0.4)),
+    )
+    [shown] = nearest([made], {})
+    assert (shown.text, shown.page) == (second, 2)

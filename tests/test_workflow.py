@@ -200,6 +200,19 @@ async def test_weak_evidence_is_rewritten_once_and_the_hits_are_fused() -> None:
     assert {e.text: e.found_by for e in outcome.evidence} == {"a": ("q1",), "b": ("r1",)}
 
 
+@pytest.mark.parametrize(("found", "new"), [(("a", "c"), 1), (("a",), 0)])
+async def test_the_trace_says_how_many_passages_a_rewrite_brought(
+    found: tuple[str, ...], new: int
+) -> None:
+    world = simple("a", "b")
+    world.store.found = {Q: hits("a", "b"), BROAD.query: hits(*found)}
+    world.grader.script = {Q: [PARTIAL, STRONG]}
+    world.rewriter.script = BROAD
+    outcome = await ask(world)
+    step = next(event for event in outcome.trace if event.type == "retrieve_rewritten")
+    assert step.detail["new_passages"] == new
+
+
 async def test_a_question_is_rewritten_only_once_however_weak_it_stays() -> None:
     world = simple("a")
     world.store.found = {Q: hits("a"), BROAD.query: hits("b")}

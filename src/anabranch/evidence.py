@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from anabranch.language import cjk_share
-from anabranch.types import Evidence, LeftOut, Nearest, Passage
+from anabranch.types import PAGE_SPANS, Chunk, Evidence, LeftOut, Nearest, Passage
 
 # Places that are given by rank alone.
 SURE_OF_A_PLACE = 3
@@ -141,13 +141,22 @@ def as_context(evidence: Sequence[Evidence]) -> str:
 
 
 def nearest(passages: Sequence[Passage], relevance: Mapping[str, float]) -> tuple[Nearest, ...]:
-    """What came closest, for an outcome without evidence."""
-    return tuple(
-        Nearest(
-            text=passage.chunk.text[:NEAREST_CHARACTERS],
-            source=passage.chunk.source,
-            page=passage.chunk.page,
-            relevance=relevance.get(passage.chunk.chunk_id, 0.0),
+    """What came closest, for an outcome without evidence: from where it comes closest."""
+    found = []
+    for passage in passages[:NEAREST_SHOWN]:
+        closest = max(passage.windows, key=lambda window: window.cosine, default=None)
+        start = max(closest.start, passage.chunk.start) if closest else passage.chunk.start
+        found.append(
+            Nearest(
+                text=passage.chunk.text[start - passage.chunk.start :][:NEAREST_CHARACTERS],
+                source=passage.chunk.source,
+                page=_page_at(start, passage.chunk),
+                relevance=relevance.get(passage.chunk.chunk_id, 0.0),
+            )
         )
-        for passage in passages[:NEAREST_SHOWN]
-    )
+    return tuple(found)
+
+
+def _page_at(offset: int, chunk: Chunk) -> int | None:
+    spans = chunk.metadata.get(PAGE_SPANS, ())
+    return next((page for page, start, end in spans if start <= offset < end), chunk.page)

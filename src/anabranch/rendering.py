@@ -155,6 +155,8 @@ def _head(outcome: Outcome) -> list[tuple[str, str | None]]:
         lines.append(
             (f"rewritten ({outcome.rewrite.method}): {excerpt(outcome.rewrite.query)}", None)
         )
+    if outcome.status == "no_knowledge" and outcome.grade:
+        lines.append((f"why: {clean(outcome.grade.reason)}", None))
     return lines
 
 
@@ -223,6 +225,11 @@ def _lists(outcome: Outcome) -> list[tuple[str, list[str], str]]:
         f"{one_line(item.source)}{_page(item.page, prefix=', page ')}: {excerpt(item.text, limit=160)}"
         for item in outcome.nearest
     ]
+    searched = [
+        f"{query.id} {query.kind}, {query.hits} hits: {excerpt(query.text, limit=160)}"
+        for query in outcome.queries
+        if outcome.status == "no_knowledge"
+    ]
     failures = [
         f"{clean(failure.where)} ({clean(failure.kind)}): {excerpt(failure.detail)}"
         for failure in outcome.failures
@@ -234,6 +241,7 @@ def _lists(outcome: Outcome) -> list[tuple[str, list[str], str]]:
         ("sub-questions", sub_questions, ""),
         ("the documents disagree", conflicts, "yellow"),
         ("not supported by the evidence", unsupported, "yellow"),
+        ("searched for", searched, "dim"),
         ("closest, but not evidence", nearest, "dim"),
         ("what failed on the way", failures, "red"),
     ]

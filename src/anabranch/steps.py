@@ -169,6 +169,13 @@ async def grade_or_keep(
     return kept, (found,)
 
 
+def new_passages(found: Retrieval, earlier: Retrieval) -> int:
+    """How many passages a rewrite brought that were not there before, whole or in parts."""
+    known = {id for p in earlier.passages for id in (p.chunk.chunk_id, *p.merged_from)}
+    ids = ({p.chunk.chunk_id, *p.merged_from} for p in found.passages)
+    return sum(known.isdisjoint(own) for own in ids)
+
+
 def better(
     found: EvidenceGrade | None,
     docs: Retrieval,

@@ -175,6 +175,7 @@ async def retrieve_rewritten(state: RagState, runtime: Runtime[RequestContext]) 
         docs = await retrieve(
             query, runtime.context, trace=trace, parent=step.event.id, earlier=state["docs"]
         )
+        step.detail["new_passages"] = steps.new_passages(docs, state["docs"])
     return {"docs": docs, "retrieval_status": _retrieval_status(docs), **_noted(state, trace)}
 
 

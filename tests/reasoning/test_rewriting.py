@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from anabranch.lexicon import Lexicon
 from anabranch.reasoning.rewriting import LocalRewriter
 from anabranch.types import Chunk, EvidenceGrade, Passage, Rewrite
@@ -35,6 +37,27 @@ async def test_an_unmatched_name_and_number_are_left_out() -> None:
     assert "2019" not in made.query
     assert "annual leave" in made.query
     assert "'Munich'" in made.reason
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("How long is the warranty of the Sandpiper?", "The warranty of the Plover is 18 months."),
+        ("Sandpiper的保修期有多长？", "Plover探头的保修期为十八个月。"),
+    ],
+)
+async def test_what_the_question_is_about_is_never_left_out(question: str, text: str) -> None:
+    made = await rewrite(question, passage(text), words={"warranty": 3, "plover": 2})
+    assert made is None or "Sandpiper" in made.query
+
+
+async def test_of_several_names_the_unmatched_one_is_left_out() -> None:
+    text = "The warranty of the Plover is 18 months."
+    made = await rewrite("Is the Plover warranty valid in Munich?", passage(text))
+    assert made is not None
+    assert made.method == "step_back"
+    assert "Plover" in made.query
+    assert "Munich" not in made.query
 
 
 async def test_a_word_that_other_documents_use_is_kept_and_companions_are_added() -> None:

@@ -1,6 +1,7 @@
 """Rewriting a question whose evidence was weak, once: a step back, or towards the documents' words.
 
-A step back (Zheng et al. 2023, "Take a Step Back") leaves out the specifics that nothing matches.
+A step back (Zheng et al. 2023, "Take a Step Back") leaves out the specifics that nothing matches,
+and keeps what the question is about: where that is what nothing matches, there is nothing to rewrite.
 The other way adds the words that stand beside the question's own in the best passages, which is
 what a hypothetical document (Gao et al. 2022, HyDE) adds where there is a model to write one.
 """
@@ -16,6 +17,8 @@ from anabranch.lexicon import Lexicon
 from anabranch.reasoning import passages as features
 from anabranch.types import EvidenceGrade, Passage, Rewrite
 
+# So few terms, without any of the names, say what is asked but not of what.
+_BARE_ATTRIBUTE = 2
 _FEEDBACK_PASSAGES = 3
 _FEEDBACK_TERMS = 5
 _WORD = re.compile(r"[^\W\d_](?:[^\W_]|['’-](?=[^\W_]))+")
@@ -45,6 +48,8 @@ class LocalRewriter:
         dropped = _specifics(asked, missing, lexicon=lexicon)
         kept = [term for term in asked.terms if term not in dropped]
         if dropped and kept:
+            if _drops_the_subject(asked, kept, dropped):
+                return None
             return _step_back(question, kept, dropped)
         return _fuller(asked, passages, lexicon=lexicon)
 
@@ -63,6 +68,20 @@ def _specifics(
         term
         for term in missing
         if term in named or term in counted or not _known(term, written[term], lexicon)
+    )
+
+
+def _drops_the_subject(
+    asked: features.CutQuestion, kept: Sequence[str], dropped: frozenset[str]
+) -> bool:
+    """Whether a step back would ask about something else: "warranty" of "warranty of the Sandpiper".
+
+    In a longer question a name is often one detail of several.
+    """
+    return (
+        bool(asked.names)
+        and len(kept) <= _BARE_ATTRIBUTE
+        and all(name <= dropped for name in asked.names)
     )
 
 
