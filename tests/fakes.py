@@ -431,7 +431,12 @@ class World:
         return RequestContext(**{**values, **changes})
 
     def knowledge_base(
-        self, *, key: bytes = KEY, retrievers: Sequence[Any] = (), **settings: Any
+        self,
+        *,
+        key: bytes = KEY,
+        retrievers: Sequence[Any] = (),
+        path: Path = Path("fake-kb"),
+        **settings: Any,
     ) -> KnowledgeBase:
         built = FakeBuilt(self.parts, key)
 
@@ -439,7 +444,7 @@ class World:
             return built
 
         return KnowledgeBase(
-            opener, settings=Settings(**settings), path=Path("fake-kb"), retrievers=retrievers
+            opener, settings=Settings(**settings), path=path, retrievers=retrievers
         )
 
 

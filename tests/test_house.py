@@ -30,7 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             "errors", "types", "language", "phrases", "short_forms", "spelling", "written_forms",
-            "ledger", "lexicon", "suggestions", "trace",
+            "ledger", "lexicon", "suggestions", "trace", "records",
         }
     ),
     frozenset({"settings", "ports", "languages"}),
@@ -40,7 +40,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"workflow"}),
     frozenset({"build"}),
     frozenset({"knowledge_base"}),
-    frozenset({"conversation"}),
+    frozenset({"conversation", "uploading"}),
     frozenset(
         {
             "__main__", "asking", "cli", "demo", "doctor", "key_commands", "live", "options",

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 from anabranch import manifest
 from anabranch.errors import ConfigurationError, InputError
 from anabranch.ledger import Ledger
-from anabranch.ports import Answerer, Budgets, Embedder, Parts, Reranker
+from anabranch.ports import (
+    Answerer,
+    Budgets,
+    Embedder,
+    JobStore,
+    Parts,
+    Reranker,
+    SessionStore,
+)
 from anabranch.reading import Reader
 from anabranch.settings import Settings
 from anabranch.types import Effort
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
     from anabranch.models.chat_models import ChatModels
     from anabranch.models.embedding_cache import EmbeddingCache
     from anabranch.models.endpoint import Endpoint
+    from anabranch.sessions.database import Database
 
 
 # Of the time that a request has left, what one model call may take: less than half of what the step
@@ -155,6 +164,33 @@ async def build(folder: Path, settings: Settings, *, create: bool) -> Built | No
     )
     key = manifest.read_signing_key(folder)
     return Built(parts, reader, key, models, found.format_version, signature)
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """What a service keeps beside the documents, in one database."""
+
+    sessions: SessionStore
+    jobs: JobStore
+    database: Database
+
+    async def close(self) -> None:
+        await self.database.close()
+
+
+async def open_stores(settings: Settings, *, folder: Path) -> Stores:
+    """The stores in the database that is set, or else in SQLite in ``folder``; up to date.
+
+    Raises ConfigurationError for an address that cannot be used, StorageError where the database
+    cannot be reached.
+    """
+    from anabranch.sessions.database import Database
+    from anabranch.sessions.job_store import SqlJobStore
+    from anabranch.sessions.session_store import SqlSessionStore
+
+    address = settings.database_url.get_secret_value()
+    database = await Database.open(address, folder=folder)
+    return Stores(SqlSessionStore(database), SqlJobStore(database), database)
 
 
 async def reindex(

@@ -9,6 +9,9 @@ AnabranchError
 │   ├── PictureError          there is no picture of a page, and why
 │   ├── SnapshotError         a resume snapshot that is damaged, foreign or outdated
 │   ├── SessionNotFoundError  a session, message, open question or job that is not the caller's
+│   ├── ClarificationError    a reply that cannot be taken
+│   │   ├── AnsweredError     the question was answered already, or is being answered
+│   │   └── ExpiredError      it waits no longer, or what it was about is out of reach
 │   └── AccessError           the caller may not do this
 │       ├── KeyRefusedError   no key, or one that is not valid
 │       ├── NotAllowedError   a key whose role does not reach that far
@@ -24,6 +27,9 @@ AnabranchError
 
 The message names the value with ``!r`` and says what to do.
 """
+
+from collections.abc import Mapping
+from typing import Any
 
 
 class AnabranchError(Exception):
@@ -68,6 +74,28 @@ class SnapshotError(InputError):
 
 class SessionNotFoundError(InputError):
     """A session, an open question in it, or a job does not exist, or is not the caller's."""
+
+
+class ClarificationError(InputError):
+    """A reply to a question that was asked back cannot be taken.
+
+    ``details`` has what helps to go on, as JSON values.
+    """
+
+    def __init__(self, message: str, *, details: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self.details = dict(details)
+
+
+class AnsweredError(ClarificationError):
+    """It was answered already (``details["answer"]`` is the message), or is being answered now."""
+
+
+class ExpiredError(ClarificationError):
+    """It waits no longer for a reply, or the caller may no longer search what it was about.
+
+    ``details["ask_afresh"]`` is the question with the replies, to be asked as a new one.
+    """
 
 
 class AccessError(InputError):

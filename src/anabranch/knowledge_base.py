@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from anabranch import originals
 from anabranch.errors import CollectionNotFoundError, InputError, SourceNotFoundError
 from anabranch.event_loop import BackgroundLoop
 from anabranch.languages import document_notices
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
     from anabranch.build import Built
     from anabranch.foreign import ForeignRetriever
-    from anabranch.ingest import IngestProgress
+    from anabranch.ingest import IngestProgress, SourceFile
     from anabranch.llama_index_retriever import AnabranchLlamaIndexRetriever
     from anabranch.outcome import RagRun
     from anabranch.ports import RequestContext, Retriever
@@ -161,6 +162,28 @@ class KnowledgeBase:
                 on_progress=on_progress,
             )
         )
+
+    async def aadd_files(
+        self,
+        files: Mapping[str, Path],
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        allowed: Sequence[str] = (),
+        on_progress: Callable[[IngestProgress], None] | None = None,
+    ) -> AddReport:
+        """Add files under other names than their own; a name that exists gets a new version.
+
+        ``files`` has the path to read by the name, which also identifies the source: like that of
+        a file that ``aadd`` found there, seen from the folder that holds the knowledge base.
+        """
+        from anabranch.ingest import SourceFile
+
+        add = self._add_files(
+            [SourceFile(path, name, name) for name, path in files.items()],
+            collection=checked_collection_name(collection), allowed=tuple(allowed), metadata=EMPTY,
+            on_progress=on_progress,
+        )  # fmt: skip
+        return await self._background.submit(add)
 
     async def aadd_documents(
         self,
@@ -435,7 +458,7 @@ class KnowledgeBase:
         metadata: Mapping[str, Any],
         on_progress: Callable[[IngestProgress], None] | None,
     ) -> AddReport:
-        from anabranch.ingest import Ingestion, name_source
+        from anabranch.ingest import name_source
 
         found, missing = _walked(paths)
         files = {file.location: file for file in (name_source(p, self.path.parent) for p in found)}
@@ -444,18 +467,35 @@ class KnowledgeBase:
                 f"No file that can be read in {', '.join(repr(str(p)) for p in paths)}. "
                 "docs/command-line.md lists the kinds of files."
             )
+        report = await self._add_files(
+            list(files.values()), collection=collection, allowed=allowed, metadata=metadata,
+            on_progress=on_progress,
+        )  # fmt: skip
+        return replace(report, files=(*report.files, *missing))
+
+    async def _add_files(
+        self,
+        files: Sequence[SourceFile],
+        *,
+        collection: str,
+        allowed: tuple[str, ...],
+        metadata: Mapping[str, Any],
+        on_progress: Callable[[IngestProgress], None] | None,
+    ) -> AddReport:
+        from anabranch.ingest import Ingestion
+
         built = await self._open(create=True)
         ingestion = Ingestion(
             built.parts.store, built.parts.embedder, built.reader, collection=collection,
             allowed=allowed, metadata=metadata, on_progress=on_progress,
         )  # fmt: skip
-        report = await ingestion.run(list(files.values()))
+        report = await ingestion.run(files)
         if self._is_replaced(built):  # embedded again meanwhile, perhaps without these files
-            await self._add(
-                paths, collection=collection, allowed=allowed, metadata=metadata,
+            await self._add_files(
+                files, collection=collection, allowed=allowed, metadata=metadata,
                 on_progress=on_progress,
             )  # fmt: skip
-        return replace(report, files=(*report.files, *missing))
+        return report
 
     async def _add_documents(
         self,
@@ -485,6 +525,7 @@ class KnowledgeBase:
         while True:
             built = await self._open()
             removed = max(removed, await built.parts.store.remove([record.source_id]))
+            await asyncio.to_thread(originals.discard, self.path, record.source_id)
             if not self._is_replaced(built):  # else the new index may have been made with it
                 return removed
 

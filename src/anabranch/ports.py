@@ -16,6 +16,16 @@ import numpy.typing as npt
 
 from anabranch.ledger import Ledger
 from anabranch.lexicon import DocumentLexicon, Lexicon
+from anabranch.records import (
+    Job,
+    JobFile,
+    JobStatus,
+    Message,
+    NewJob,
+    NewMessage,
+    OpenQuestion,
+    Session,
+)
 from anabranch.trace import RunSink, Trace, ignore_event
 from anabranch.types import (
     Answer,
@@ -254,6 +264,104 @@ class Answerer(Protocol):
         self, question: str, evidence: Sequence[Evidence], *, sub_questions: Sequence[SubQuestion]
     ) -> Answer:
         """An answer from the evidence alone, every sentence cited."""
+
+
+class SessionStore(Protocol):
+    """Conversations and what they wait for. Everything raises StorageError where it is refused."""
+
+    async def create_session(
+        self, owner: str, *, title: str = "", collections: Sequence[str] | None = None
+    ) -> Session: ...
+
+    async def sessions(self, owner: str, *, limit: int = 100, offset: int = 0) -> list[Session]:
+        """Those of ``owner``, the one that was used last first."""
+
+    async def session(self, owner: str, session_id: str) -> Session:
+        """Raises SessionNotFoundError for one that is not there, or is somebody else's."""
+
+    async def delete_session(self, owner: str, session_id: str) -> None:
+        """With all that belongs to it. Raises SessionNotFoundError."""
+
+    async def messages(self, session_id: str, *, after: int = 0) -> list[Message]:
+        """The messages behind position ``after``, in order."""
+
+    async def message(self, message_id: str) -> Message | None: ...
+
+    async def keep(
+        self, session_id: str, *new: NewMessage, title: str = "", hours: float = 0
+    ) -> list[Message]:
+        """``new`` at the end of the session, in one step; a session without a title gets ``title``.
+
+        What an outcome among them asks back is kept open for ``hours``. Raises SessionNotFoundError.
+        """
+
+    async def note(self, session_id: str, text: str, *, upto: int) -> None:
+        """``text`` condenses the messages up to position ``upto``; never goes back to fewer."""
+
+    async def open_questions(self, session_id: str) -> list[OpenQuestion]:
+        """Those that wait for a reply, oldest first; expired ones are among them."""
+
+    async def question(self, session_id: str, clarification_id: str) -> OpenQuestion | None:
+        """The last one with that id, an open one before others."""
+
+    async def claim(self, question: OpenQuestion, *, seconds: float) -> str | None:
+        """The right to answer for so long; None where it is answered, or somebody else has it."""
+
+    async def extend(self, question: OpenQuestion, claim: str, *, seconds: float) -> bool:
+        """Whether the claim was still held; then it is for another ``seconds``."""
+
+    async def release(self, question: OpenQuestion, claim: str) -> None:
+        """Gives a claim back: whoever comes next may answer."""
+
+    async def answer(
+        self, question: OpenQuestion, claim: str, *new: NewMessage, hours: float
+    ) -> list[Message] | None:
+        """``keep`` and the end of ``question`` in one step; None, and nothing kept, where the claim
+        went to somebody else."""
+
+    async def close_question(self, question: OpenQuestion) -> None:
+        """It waits no longer for a reply."""
+
+
+class JobStore(Protocol):
+    """Files to add in the background. A job runs by whoever has its lease."""
+
+    async def create_job(self, owner: str, new: NewJob) -> Job: ...
+
+    async def jobs(self, owner: str | None, *, limit: int = 100) -> list[Job]:
+        """Those of ``owner`` (None: of everybody), the newest first."""
+
+    async def job(self, owner: str | None, job_id: str) -> Job:
+        """Raises SessionNotFoundError for one that is not there, or is somebody else's."""
+
+    async def claim_job(self, *, seconds: float, attempts: int) -> tuple[Job, str] | None:
+        """The oldest job that nobody runs, and the claim on it. One that was begun ``attempts``
+        times and never ended is failed instead."""
+
+    async def extend_job(
+        self, job: Job, claim: str, *, seconds: float
+    ) -> Literal["held", "cancelling", "lost"]:
+        """Holds the lease for another ``seconds``, and says whether the job is to be cancelled."""
+
+    async def update_file(self, job: Job, claim: str, file: JobFile) -> None:
+        """Keeps how far a file is, if the claim still holds."""
+
+    async def end_job(self, job: Job, claim: str, state: JobStatus, *, error: str = "") -> bool:
+        """Ends the job; files that have not ended are cancelled. False where the claim was lost."""
+
+    async def release_job(self, job: Job, claim: str) -> None:
+        """Gives a job back that was begun and is not done: it waits again."""
+
+    async def cancel_job(self, job: Job) -> None:
+        """A job that waits is cancelled at once, one that runs as soon as its server notices."""
+
+    async def retry_job(self, job: Job) -> None:
+        """What failed or was cancelled waits again."""
+
+    async def ended_jobs(self, *, days: float) -> list[Job]:
+        """Jobs that ended longer than ``days`` ago."""
+
+    async def delete_job(self, job: Job) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,6 +147,20 @@ class Settings(BaseSettings):
     rate_limit: int = Field(
         600, ge=0, description="Requests a minute that one key may make; 0: no limit."
     )
+    database_url: SecretStr = Field(
+        SecretStr(""),
+        repr=False,
+        description="Where sessions and jobs are kept: postgresql://…; SQLite in kb when not set.",
+    )
+    lease_seconds: float = Field(
+        30.0, gt=0, description="Seconds after which what a dead server had begun is taken over."
+    )
+    history_turns: int = Field(
+        6, ge=0, le=50, description="Earlier turns of a session that a question is read with."
+    )
+    clarification_hours: float = Field(
+        72.0, gt=0, description="Hours that a session waits for the reply to a question back."
+    )
     threads: int = Field(0, ge=0, description="Threads that embed; 0: one for each core.")
     memory_leaves: int = Field(
         120_000,

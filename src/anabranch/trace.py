@@ -49,8 +49,8 @@ class RunEvent:
 
     ``step`` events come twice, when the step begins and when it has ended (then with its detail
     and time). The last event of a run is one of ``run.finished``, ``run.needs_input`` and
-    ``run.failed``, and carries the outcome. ``restart``: this ``answer.delta`` begins the answer
-    anew, and those before it are void.
+    ``run.failed``, and carries the outcome, and in a session the id of the message it was kept as.
+    ``restart``: this ``answer.delta`` begins the answer anew, and those before it are void.
     """
 
     name: EventName
@@ -59,6 +59,11 @@ class RunEvent:
     text: str = ""
     outcome: Outcome | None = None
     restart: bool = False
+    message_id: str | None = None
+
+    @property
+    def ends(self) -> bool:
+        return self.name in ("run.finished", "run.needs_input", "run.failed")
 
 
 RunSink = Callable[[RunEvent], None]

@@ -28,9 +28,9 @@ def world() -> World:
 @pytest.fixture
 def client(world: World, tmp_path: Path) -> Iterator[httpx.Client]:
     """Of a service whose knowledge base is made of fakes."""
-    settings = Settings(kb=tmp_path / "kb")
+    settings = Settings(kb=tmp_path)
     with (
-        world.knowledge_base() as opened,
+        world.knowledge_base(path=tmp_path) as opened,
         serving(create_app(settings, knowledge_base=opened)) as address,
         httpx.Client(base_url=address, timeout=30) as client,
     ):

@@ -44,7 +44,7 @@ def test_a_name_that_is_listed_is_let_through(world: World, tmp_path: Path) -> N
     settings = Settings(kb=tmp_path, allowed_hosts=("docs.example",))
     headers = {"Host": "docs.example:443", "Origin": "https://docs.example"}
     with (
-        world.knowledge_base() as opened,
+        world.knowledge_base(path=tmp_path) as opened,
         serving(create_app(settings, knowledge_base=opened)) as address,
     ):
         assert httpx.get(f"{address}/v1/me", headers=headers).status_code == 200

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -10,12 +9,10 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from anabranch import __version__
-from anabranch.access import Gate
-from anabranch.keys import KeyBook
 from anabranch.knowledge_base import KnowledgeBase
-from anabranch.service import asking, chat, health, pages, problems, sources
+from anabranch.service import asking, chat, health, jobs, pages, problems, sessions, sources
 from anabranch.service.origins import OriginCheck
-from anabranch.service.state import Service
+from anabranch.service.state import open_service
 from anabranch.settings import Settings, load_settings
 
 _DESCRIPTION = (
@@ -32,15 +29,9 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        opened = knowledge_base or KnowledgeBase.open(settings=settings)
-        try:
-            await opened.aprepare()
-            gate = Gate(KeyBook(opened.path), per_minute=settings.rate_limit)
-            app.state.service = Service(settings, opened, gate)
+        async with open_service(settings, knowledge_base) as service:
+            app.state.service = service
             yield
-        finally:
-            if knowledge_base is None:
-                await asyncio.to_thread(opened.close)
 
     app = FastAPI(
         title="Anabranch",
@@ -50,7 +41,7 @@ def create_app(
         middleware=[Middleware(OriginCheck, hosts=_hosts(settings))],
     )
     problems.install(app)
-    for routes in (asking, sources, pages, chat, health):
+    for routes in (asking, sessions, sources, pages, jobs, chat, health):
         app.include_router(routes.router)
     return app
 

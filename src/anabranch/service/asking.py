@@ -20,14 +20,14 @@ router = APIRouter(
 @router.post("/ask")
 async def ask(request: Request, body: AskBody, caller: Reader, service: Shared) -> Response:
     """Answer a question from the documents, with citations."""
-    events = service.knowledge_base.stream(body.question, **body.options(caller))
+    events = service.knowledge_base.stream(body.question, **body.scoped(caller))
     return await run_response(request, events)
 
 
 @router.post("/retrieve")
 async def retrieve(request: Request, body: AskBody, caller: Reader, service: Shared) -> Response:
     """Find the evidence for a question without writing an answer."""
-    events = service.knowledge_base.stream(body.question, answer=False, **body.options(caller))
+    events = service.knowledge_base.stream(body.question, answer=False, **body.scoped(caller))
     return await run_response(request, events)
 
 
@@ -35,6 +35,6 @@ async def retrieve(request: Request, body: AskBody, caller: Reader, service: Sha
 async def resume(request: Request, body: ResumeBody, caller: Reader, service: Shared) -> Response:
     """Go on with a question that was asked back about, now with the reply."""
     events = service.knowledge_base.stream_resume(
-        body.snapshot, body.reply, answer=body.answer, **body.options(caller)
+        body.snapshot, body.reply, answer=body.answer, **body.scoped(caller)
     )
     return await run_response(request, events)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
@@ -11,6 +12,7 @@ from anabranch.request import AskOptions
 from anabranch.types import Effort, Turn
 
 Name = Annotated[str, Field(min_length=1, max_length=4_096)]
+Collections = Annotated[list[Name], Field(max_length=1_000)] | None
 # A request that may take longer should be a job; proxies would have closed it.
 LONGEST_TIMEOUT = 600
 
@@ -26,15 +28,9 @@ class TurnBody(Body):
     text: Annotated[str, Field(max_length=100_000)]
 
 
-class SearchOptions(Body):
-    """What a question may set; what is left out comes from the settings of the service."""
+class RunOptions(Body):
+    """How a question is searched; what is left out comes from the settings of the service."""
 
-    collections: Annotated[list[Name], Field(max_length=1_000)] | None = Field(
-        None, description="Only these; all that the caller may see when left out."
-    )
-    sources: Annotated[list[Name], Field(max_length=10_000)] | None = Field(
-        None, description="Only these sources, by name or id."
-    )
     effort: Effort | None = None
     top_k: Annotated[int, Field(ge=1, le=100)] | None = None
     variants: Annotated[int, Field(ge=0, le=16)] | None = None
@@ -43,11 +39,10 @@ class SearchOptions(Body):
     )
     interactive: bool = Field(True, description="False: never ask back, give the best there is.")
 
-    def options(self, caller: Caller) -> AskOptions:
-        """As the knowledge base takes them, within what the caller may see."""
+    def options(self, caller: Caller, *, collections: Sequence[str] | None = None) -> AskOptions:
+        """As the knowledge base takes them, within what the caller may see of ``collections``."""
         return AskOptions(
-            collections=self.collections,
-            sources=self.sources,
+            collections=collections,
             within=caller.collections,
             principals=caller.principals,
             effort=self.effort,
@@ -58,7 +53,22 @@ class SearchOptions(Body):
         )
 
 
-class AskBody(SearchOptions):
+class ScopedOptions(RunOptions):
+    """As ``RunOptions``, and where it is searched."""
+
+    collections: Collections = Field(
+        None, description="Only these; all that the caller may see when left out."
+    )
+    sources: Annotated[list[Name], Field(max_length=10_000)] | None = Field(
+        None, description="Only these sources, by name or id."
+    )
+
+    def scoped(self, caller: Caller) -> AskOptions:
+        options = self.options(caller, collections=self.collections)
+        return AskOptions(**options, sources=self.sources)
+
+
+class AskBody(ScopedOptions):
     """A question."""
 
     model_config = ConfigDict(
@@ -80,12 +90,12 @@ class AskBody(SearchOptions):
         [], description="Earlier turns, oldest first."
     )
 
-    def options(self, caller: Caller) -> AskOptions:
+    def scoped(self, caller: Caller) -> AskOptions:
         turns = tuple(Turn(turn.role, turn.text) for turn in self.history)
-        return AskOptions(**super().options(caller), history=turns)
+        return AskOptions(**super().scoped(caller), history=turns)
 
 
-class ResumeBody(SearchOptions):
+class ResumeBody(ScopedOptions):
     """The reply to a question that was asked back."""
 
     model_config = ConfigDict(
@@ -102,3 +112,45 @@ class ResumeBody(SearchOptions):
         validation_alias=AliasChoices("snapshot", "resume"),
     )
     answer: bool = Field(True, description="False: evidence alone, as /v1/retrieve gives.")
+
+
+class SessionBody(Body):
+    """A new session."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{}, {"title": "Moving to Berlin", "collections": ["handbook"]}]
+        }
+    )
+
+    title: Annotated[str, Field(max_length=200)] = Field(
+        "", description="The first question when left out."
+    )
+    collections: Collections = Field(
+        None, description="What its questions search; all that the caller may see when left out."
+    )
+
+
+class MessageBody(RunOptions):
+    """What the user says: a question, or the reply to one that was asked back."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"text": "How long is the warranty?"},
+                {"text": "the Plover", "clarification_id": "9f86d081884c7d65"},
+                {"text": "How much leave is there?", "new_question": True},
+            ]
+        }
+    )
+
+    text: Annotated[str, Field(max_length=100_000)] = Field(
+        validation_alias=AliasChoices("text", "content", "message", "question", "reply")
+    )
+    clarification_id: Annotated[str, Field(max_length=64)] | None = Field(
+        None,
+        description="The question back that this replies to; not needed where only one is open.",
+    )
+    new_question: bool = Field(
+        False, description="This is not the reply to the one question back that is open."
+    )

@@ -37,7 +37,7 @@ from anabranch.service.chat_bodies import (
 )
 from anabranch.service.problems import documented, headers_of, problem_of
 from anabranch.service.state import Service, Shared
-from anabranch.service.streaming import last_outcome, stream_response, unless_disconnected
+from anabranch.service.streaming import last_event, stream_response, unless_disconnected
 from anabranch.trace import RunEvent
 from anabranch.types import Outcome
 
@@ -93,10 +93,10 @@ async def chat_completions(
     if body.stream:
         with_usage = body.stream_options is not None and body.stream_options.include_usage
         return await stream_response(_chunks(events, named, root=root, with_usage=with_usage))
-    outcome = await unless_disconnected(request, last_outcome(events))
-    if outcome is None:
+    last = await unless_disconnected(request, last_event(events))
+    if last is None or last.outcome is None:
         return Response(status_code=_CLIENT_CLOSED)
-    return JSONResponse(completion(outcome, _content(outcome), root=root, **named))
+    return JSONResponse(completion(last.outcome, _content(last.outcome), root=root, **named))
 
 
 def _run(service: Service, body: ChatBody, caller: Caller) -> AsyncIterator[RunEvent]:

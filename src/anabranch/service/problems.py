@@ -17,8 +17,11 @@ from starlette.exceptions import HTTPException
 from anabranch.errors import (
     AccessError,
     AnabranchError,
+    AnsweredError,
+    ClarificationError,
     CollectionNotFoundError,
     ConfigurationError,
+    ExpiredError,
     InputError,
     KeyRefusedError,
     PictureError,
@@ -41,6 +44,8 @@ _STATUS: tuple[tuple[type[AnabranchError], HTTPStatus], ...] = (
     (SourceNotFoundError, HTTPStatus.NOT_FOUND),
     (CollectionNotFoundError, HTTPStatus.NOT_FOUND),
     (SessionNotFoundError, HTTPStatus.NOT_FOUND),
+    (AnsweredError, HTTPStatus.CONFLICT),
+    (ExpiredError, HTTPStatus.GONE),
     (InputError, HTTPStatus.UNPROCESSABLE_ENTITY),
     (ConfigurationError, HTTPStatus.SERVICE_UNAVAILABLE),
     (StorageError, HTTPStatus.SERVICE_UNAVAILABLE),
@@ -74,6 +79,7 @@ def problem_of(error: AnabranchError) -> dict[str, Any]:
         "title": status.phrase,
         "status": status.value,
         "detail": str(error),
+        **(error.details if isinstance(error, ClarificationError) else {}),
     }
 
 

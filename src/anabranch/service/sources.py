@@ -4,15 +4,37 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request, Response
+from starlette.datastructures import FormData, UploadFile
 
+from anabranch.access import Caller
+from anabranch.errors import InputError, NotAllowedError
 from anabranch.service.caller import Editor, Reader
+from anabranch.service.jobs import shown_job
 from anabranch.service.problems import documented
 from anabranch.service.state import Shared
-from anabranch.types import to_plain
+from anabranch.types import DEFAULT_COLLECTION, to_plain
+from anabranch.uploading import Upload
 
 router = APIRouter(prefix="/v1", tags=["documents"])
 
+MOST_FILES = 1_000
+_NAMES = {"type": "array", "items": {"type": "string"}}
+_FORM = {
+    "schema": {
+        "type": "object",
+        "required": ["files"],
+        "properties": {
+            "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
+            "path": {
+                **_NAMES,
+                "description": "What the sources are called; the file names if not.",
+            },
+            "collection": {"type": "string", "default": DEFAULT_COLLECTION},
+            "allowed": {**_NAMES, "description": "Principals that may see them; everyone if none."},
+        },
+    }
+}
 Collections = Annotated[
     list[str] | None, Query(alias="collection", description="Only these; repeatable.")
 ]
@@ -25,6 +47,48 @@ async def sources(
     """Every source that the caller may see, ordered by collection and name."""
     records = await service.knowledge_base.asources(collections=collection, **caller.scope)
     return [to_plain(record) for record in records]
+
+
+@router.post(
+    "/sources",
+    status_code=202,
+    responses=documented(403, 413, 422),
+    openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": _FORM}}},
+)
+async def upload(
+    request: Request, response: Response, caller: Editor, service: Shared
+) -> dict[str, Any]:
+    """Add files in the background; the job says how far they are.
+
+    A source that has the path of a file already gets a new version.
+    """
+    async with request.form(max_files=MOST_FILES, max_fields=MOST_FILES) as form:
+        collection = str(form.get("collection") or DEFAULT_COLLECTION)
+        _check_collection(caller, collection)
+        job = await service.uploads.accept(
+            caller.name,
+            _uploads(form),
+            collection=collection,
+            allowed=[str(name) for name in form.getlist("allowed")],
+        )
+    response.headers["Location"] = f"/v1/jobs/{job.id}"
+    return shown_job(job)
+
+
+def _check_collection(caller: Caller, collection: str) -> None:
+    if caller.collections is not None and collection not in caller.collections:
+        raise NotAllowedError(f"{caller.name!r} may not add to the collection {collection!r}.")
+
+
+def _uploads(form: FormData) -> list[Upload]:
+    """Every file of a form, whatever its field is called; ``path`` fields name them in order."""
+    files = [value for _, value in form.multi_items() if isinstance(value, UploadFile)]
+    paths = [str(path) for path in form.getlist("path")] or [file.filename or "" for file in files]
+    if len(paths) != len(files):
+        raise InputError(f"The request has {len(files)} files and {len(paths)} paths.")
+    return [
+        Upload(path, file.size or 0, file.file) for path, file in zip(paths, files, strict=True)
+    ]
 
 
 @router.delete("/sources/{source_id}", responses=documented(403, 404, 422))

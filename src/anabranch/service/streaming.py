@@ -15,10 +15,10 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from anabranch.errors import AnabranchError
 from anabranch.service.problems import problem_of
 from anabranch.trace import RunEvent
-from anabranch.types import Outcome, to_plain
+from anabranch.types import to_plain
 
 Result = TypeVar("Result")
-Describe = Callable[[Outcome], Mapping[str, Any]]
+Describe = Callable[[RunEvent], Mapping[str, Any]]
 
 EVENT_STREAM = "text/event-stream"
 # Proxies commonly close a connection on which nothing came for 30 or 60 seconds.
@@ -27,12 +27,19 @@ SECONDS_BETWEEN_COMMENTS = 15
 _CLIENT_CLOSED = 499
 
 
+def outcome_of(event: RunEvent) -> Mapping[str, Any]:
+    """The outcome that ends a run."""
+    if event.outcome is None:
+        raise AssertionError("unreachable: the last event of a run has its outcome")
+    return event.outcome.to_dict()
+
+
 def wants_events(request: Request) -> bool:
     return EVENT_STREAM in request.headers.get("accept", "")
 
 
 async def run_response(
-    request: Request, events: AsyncIterator[RunEvent], *, describe: Describe = Outcome.to_dict
+    request: Request, events: AsyncIterator[RunEvent], *, describe: Describe = outcome_of
 ) -> Response:
     """The run behind ``events``, in the way that the request accepts.
 
@@ -40,10 +47,10 @@ async def run_response(
     """
     if wants_events(request):
         return await stream_response(_sent_events(events, describe))
-    outcome = await unless_disconnected(request, last_outcome(events))
-    if outcome is None:
+    last = await unless_disconnected(request, last_event(events))
+    if last is None:
         return Response(status_code=_CLIENT_CLOSED)
-    return JSONResponse(describe(outcome))
+    return JSONResponse(describe(last))
 
 
 async def stream_response(events: AsyncIterator[ServerSentEvent]) -> Response:
@@ -96,17 +103,17 @@ def _payload(event: RunEvent, describe: Describe) -> Mapping[str, Any]:
         case "evidence":
             return {"evidence": to_plain(event.outcome.evidence if event.outcome else ())}
         case _:
-            return describe(event.outcome) if event.outcome else {}
+            return describe(event)
 
 
-async def last_outcome(events: AsyncIterator[RunEvent]) -> Outcome:
-    outcome: Outcome | None = None
+async def last_event(events: AsyncIterator[RunEvent]) -> RunEvent:
+    last: RunEvent | None = None
     async with aclosing(cast(Any, events)):
         async for event in events:
-            outcome = event.outcome or outcome
-    if outcome is None:
-        raise AssertionError("unreachable: a run ends with an outcome, or raises")
-    return outcome
+            last = event
+    if last is None:
+        raise AssertionError("unreachable: a run has events, or raises")
+    return last
 
 
 async def unless_disconnected(request: Request, work: Awaitable[Result]) -> Result | None:

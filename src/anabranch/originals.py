@@ -1,0 +1,39 @@
+"""The files that were uploaded, as they came, for as long as their source is there.
+
+A source that was added from a folder is not copied: its ``location`` says where it is.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+
+FOLDER = "originals"
+
+
+def keep(folder: Path, source_id: str, file: Path) -> None:
+    """Makes ``file`` the original of a source as well, in the place of an earlier version."""
+    home = folder / FOLDER / source_id
+    home.mkdir(parents=True, exist_ok=True)
+    temporary = home / f".{os.getpid()}.{secrets.token_hex(4)}"
+    try:
+        os.link(file, temporary)
+    except OSError:  # the file system has no links
+        shutil.copyfile(file, temporary)
+    temporary.replace(home / file.name)
+    for earlier in home.iterdir():  # under another name, if the source had another one
+        if earlier.name != file.name and not earlier.name.startswith("."):
+            earlier.unlink(missing_ok=True)
+
+
+def find(folder: Path, source_id: str) -> Path | None:
+    """The original of a source of the knowledge base in ``folder``, if it was uploaded."""
+    home = folder / FOLDER / source_id
+    files = home.glob("[!.]*") if home.is_dir() else ()
+    return next(iter(files), None)
+
+
+def discard(folder: Path, source_id: str) -> None:
+    shutil.rmtree(folder / FOLDER / source_id, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""Sessions, open questions and jobs in SQLite or PostgreSQL."""
