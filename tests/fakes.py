@@ -460,11 +460,25 @@ class FakeBuilt:
     def ledger(self) -> Ledger:
         return Ledger()
 
-    def parts_for(self, budgets: Budgets, *, deadline: float, ledger: Ledger) -> Parts:
+    def anonymizer(self) -> None:
+        return None
+
+    def notices(self, question: str, *, foreign: bool) -> tuple[str, ...]:
+        return ()
+
+    def parts_for(
+        self, budgets: Budgets, *, deadline: float, ledger: Ledger, anonymizer: None
+    ) -> Parts:
         return self.parts
 
     def answerer_for(
-        self, effort: str, *, ledger: Ledger, seconds: float, say: Callable[[str], None]
+        self,
+        effort: str,
+        *,
+        ledger: Ledger,
+        seconds: float,
+        say: Callable[[str], None],
+        anonymizer: None,
     ) -> Answerer:
         return self.parts.answerer
 

@@ -51,7 +51,7 @@ def behind(url: str, **more: Any) -> Settings:
 
 
 async def test_bundled_is_the_encoder_of_the_package() -> None:
-    embedder = await choose_embedder("bundled", settings=load_settings())
+    embedder = await choose_embedder("bundled", settings=load_settings(), personal=None)
     assert embedder.fingerprint.startswith("minilm@")
     assert embedder.languages == {"en"}
     await embedder.close()
@@ -59,7 +59,7 @@ async def test_bundled_is_the_encoder_of_the_package() -> None:
 
 async def test_a_folder_is_the_encoder_in_it(tmp_path: Path) -> None:
     folder = make_encoder(tmp_path / "tiny", WORDS, languages=["de"])
-    embedder = await choose_embedder(str(folder), settings=load_settings())
+    embedder = await choose_embedder(str(folder), settings=load_settings(), personal=None)
     assert isinstance(embedder, OnnxEmbedder)
     assert embedder.folder == folder
     assert embedder.languages == {"de"}
@@ -68,8 +68,10 @@ async def test_a_folder_is_the_encoder_in_it(tmp_path: Path) -> None:
 
 async def test_the_width_of_a_remote_embedder_is_asked_for_once_and_not_where_it_is_known() -> None:
     with ModelServer(bag_of_words) as server:
-        asked = await choose_embedder("openai:small", settings=behind(server.url))
-        known = await choose_embedder("openai:small", settings=behind(server.url), dimensions=12)
+        asked = await choose_embedder("openai:small", settings=behind(server.url), personal=None)
+        known = await choose_embedder(
+            "openai:small", settings=behind(server.url), dimensions=12, personal=None
+        )
         assert asked.dimensions == known.dimensions == len(WORDS) + 1
         assert asked.fingerprint == known.fingerprint
         assert len(server.requests) == 1
@@ -94,7 +96,7 @@ async def test_a_name_that_means_nothing_here_is_refused(
     name: str, told: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigurationError, match=told):
-        await choose_embedder(name, settings=load_settings(models_dir=tmp_path))
+        await choose_embedder(name, settings=load_settings(models_dir=tmp_path), personal=None)
 
 
 def test_a_folder_is_remembered_by_its_whole_path_and_a_name_as_it_is(tmp_path: Path) -> None:
@@ -109,13 +111,15 @@ def test_a_folder_is_remembered_by_its_whole_path_and_a_name_as_it_is(tmp_path: 
 
 
 def test_without_a_setting_there_is_no_reranker() -> None:
-    assert choose_reranker(load_settings()) is None
+    assert choose_reranker(load_settings(), personal=None) is None
 
 
 async def test_a_reranker_is_a_folder_or_behind_an_address(tmp_path: Path) -> None:
     folder = make_cross_encoder(tmp_path / "tiny", {"tern": 1.0})
-    local = choose_reranker(load_settings(reranker=str(folder)))
-    remote = choose_reranker(load_settings(reranker="http:", reranker_url="http://127.0.0.1:9"))
+    local = choose_reranker(load_settings(reranker=str(folder)), personal=None)
+    remote = choose_reranker(
+        load_settings(reranker="http:", reranker_url="http://127.0.0.1:9"), personal=None
+    )
     assert isinstance(local, CrossEncoder)
     assert isinstance(remote, HttpReranker)
     await local.close()

@@ -50,7 +50,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     ),
 )  # fmt: skip
 STEP = 2
-IMPLEMENTATIONS = {"reasoning", "models", "stores", "sessions"}
+IMPLEMENTATIONS = {"reasoning", "models", "stores", "sessions", "privacy"}
 HEAVY = ("numpy", "lancedb", "pyarrow", "langgraph", "onnxruntime", "kreuzberg", "pydantic")
 
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from anabranch import manifest
 from anabranch.errors import ConfigurationError, InputError
+from anabranch.language import has_cjk
 from anabranch.ledger import Ledger
 from anabranch.ports import (
+    Anonymizer,
     Answerer,
     Budgets,
     Embedder,
@@ -23,13 +25,15 @@ from anabranch.ports import (
 )
 from anabranch.reading import Reader
 from anabranch.settings import Settings
-from anabranch.types import Effort
+from anabranch.types import Effort, Role
 
 if TYPE_CHECKING:
     from anabranch.models.chat_check import RoleCheck
     from anabranch.models.chat_models import ChatModels
     from anabranch.models.embedding_cache import EmbeddingCache
     from anabranch.models.endpoint import Endpoint
+    from anabranch.ports import ChatModel
+    from anabranch.privacy.personal_data import PersonalData
     from anabranch.sessions.database import Database
 
 
@@ -45,6 +49,7 @@ class Built:
     """An open knowledge base: its parts, what reads files for it, and its signing key.
 
     ``parts`` reason here; those of a request (``parts_for``) by the language models that are set.
+    ``personal`` is there if anonymising is on: then nothing that is personal leaves the machine.
     """
 
     parts: Parts
@@ -53,12 +58,28 @@ class Built:
     models: ChatModels
     format_version: int = manifest.FORMAT_VERSION
     signature: tuple[int, int, int] | None = None
+    personal: PersonalData | None = None
+    has_remote_parts: bool = False
+
+    def anonymizer(self) -> Anonymizer | None:
+        """What one request hides; None where anonymising is off."""
+        return None if self.personal is None else self.personal.begin()
+
+    def notices(self, question: str, *, foreign: bool) -> tuple[str, ...]:
+        """What is to be said of anonymising where something leaves the machine, in the language of
+        ``question``; ``foreign``: there are foreign retrievers."""
+        if self.personal is None or not (self.has_remote_parts or foreign):
+            return ()
+        return (self.personal.notice(chinese=has_cjk(question)),)
 
     def ledger(self) -> Ledger:
         """An empty ledger for one request."""
         return self.models.ledger()
 
-    def parts_for(self, budgets: Budgets, *, deadline: float, ledger: Ledger) -> Parts:
+    def parts_for(
+        self, budgets: Budgets, *, deadline: float, ledger: Ledger,
+        anonymizer: Anonymizer | None,
+    ) -> Parts:  # fmt: skip
         """The parts of one request: by a model where there is one, by ours where that fails.
 
         ``deadline`` is a reading of ``time.perf_counter()``.
@@ -81,22 +102,27 @@ class Built:
                 0.0, min(budgets.model_timeout, share * (deadline - time.perf_counter()))
             )
 
-        if plans := self.models.in_role("plan", ledger, within(SHARE_OF_A_PLAN)):
+        def model(role: Role, share: float) -> ChatModel | None:
+            return _anonymous(self.models.in_role(role, ledger, within(share)), anonymizer)
+
+        if plans := model("plan", SHARE_OF_A_PLAN):
             preferred = LlmPlanner(plans, parts.planner, variants=budgets.variants, key=key)
             parts = replace(parts, planner=DegradingPlanner(preferred, parts.planner, ledger))
-        if grades := self.models.in_role("grade", ledger, within(SHARE_OF_A_GRADE)):
+        if grades := model("grade", SHARE_OF_A_GRADE):
             grader = LlmGrader(grades, parts.grader, context_tokens=budgets.context_tokens, key=key)
             parts = replace(parts, grader=DegradingGrader(grader, parts.grader, ledger))
-        if rewrites := self.models.in_role("rewrite", ledger, within(SHARE_OF_A_PLAN)):
+        if rewrites := model("rewrite", SHARE_OF_A_PLAN):
             rewriter = LlmRewriter(rewrites, key=key)
             parts = replace(parts, rewriter=DegradingRewriter(rewriter, parts.rewriter, ledger))
         return parts
 
     def answerer_for(
-        self, effort: Effort, *, ledger: Ledger, seconds: float, say: Callable[[str], None]
-    ) -> Answerer:
+        self, effort: Effort, *, ledger: Ledger, seconds: float, say: Callable[[str], None],
+        anonymizer: Anonymizer | None,
+    ) -> Answerer:  # fmt: skip
         """The answerer of one request, which has ``seconds``; ``say`` gets the answer as it comes."""
-        model = self.models.in_role("answer", ledger, lambda: SHARE_OF_AN_ANSWER * seconds)
+        asked = self.models.in_role("answer", ledger, lambda: SHARE_OF_AN_ANSWER * seconds)
+        model = _anonymous(asked, anonymizer)
         if model is None or effort == "minimal":
             return self.parts.answerer
         from anabranch.reasoning.degrading import DegradingAnswerer
@@ -112,6 +138,31 @@ class Built:
             await self.parts.reranker.close()
         await self.parts.embedder.close()
         await self.parts.store.close()
+
+
+def _anonymous(model: ChatModel | None, anonymizer: Anonymizer | None) -> ChatModel | None:
+    if model is None or anonymizer is None:
+        return model
+    from anabranch.privacy.guarded import AnonymizingChatModel
+
+    return AnonymizingChatModel(model, anonymizer)
+
+
+def personal_data(settings: Settings) -> PersonalData | None:
+    """What is personal, as it is set; None where anonymising is off.
+
+    Raises ConfigurationError for a list, region or model that cannot be used, MissingExtraError
+    where the libraries are not installed: nothing goes out as it is because something is missing.
+    """
+    if not settings.anonymize:
+        return None
+    from anabranch.privacy.personal_data import PersonalData
+
+    return PersonalData.by_settings(
+        regions=settings.anonymize_regions,
+        listed=settings.anonymize_list,
+        models=settings.anonymize_ner,
+    )
 
 
 async def build(folder: Path, settings: Settings, *, create: bool) -> Built | None:
@@ -133,11 +184,12 @@ async def build(folder: Path, settings: Settings, *, create: bool) -> Built | No
     found = manifest.read_manifest(folder)
     if found is None and not create:
         return None
-    reranker, models = choose_reranker(settings), ChatModels(settings)
+    personal, models = personal_data(settings), ChatModels(settings)
+    reranker = choose_reranker(settings, personal=personal)
     name = full_name(settings.embedder or (found.embedder_name if found else BUNDLED_NAME))
     embedder = await choose_embedder(
         name, settings=settings, cache=EmbeddingCache(folder / manifest.EMBEDDINGS),
-        dimensions=found.dimensions if found else None,
+        dimensions=found.dimensions if found else None, personal=personal,
     )  # fmt: skip
     if found is None:
         found = manifest.ensure_manifest(
@@ -163,7 +215,14 @@ async def build(folder: Path, settings: Settings, *, create: bool) -> Built | No
         passwords=settings.pdf_passwords,
     )
     key = manifest.read_signing_key(folder)
-    return Built(parts, reader, key, models, found.format_version, signature)
+    has_remote_parts = (
+        bool(models)
+        or name.partition(":")[0] == "openai"
+        or (settings.reranker or "").partition(":")[0] == "http"
+    )
+    return Built(
+        parts, reader, key, models, found.format_version, signature, personal, has_remote_parts
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +269,9 @@ async def reindex(
         raise InputError(f"There is no knowledge base in {str(folder)!r}.")
     name = full_name(name)
     embedder = await choose_embedder(
-        name, settings=settings, cache=EmbeddingCache(folder / manifest.EMBEDDINGS)
-    )
+        name, settings=settings, cache=EmbeddingCache(folder / manifest.EMBEDDINGS),
+        personal=personal_data(settings),
+    )  # fmt: skip
     try:
         with manifest.only_one_reindexing(folder):
             # Read again: another program may have changed the model just before.
@@ -292,9 +352,11 @@ def full_name(name: str) -> str:
 
 async def choose_embedder(
     name: str, *, settings: Settings, cache: EmbeddingCache | None = None,
-    dimensions: int | None = None,
+    dimensions: int | None = None, personal: PersonalData | None,
 ) -> Embedder:  # fmt: skip
     """The embedder called ``name``; ``dimensions`` is what an index of it has, where there is one.
+
+    One behind a server does not see what is ``personal``.
 
     Raises ConfigurationError for a name that means nothing here, RemoteError where a server has
     to be asked for the width of its vectors and cannot be.
@@ -320,7 +382,11 @@ async def choose_embedder(
             )  # fmt: skip
             remote = RemoteEmbedder(endpoint, model=model, dimensions=dimensions, cache=cache)
             await remote.prepare()
-            return remote
+            if personal is None:
+                return remote
+            from anabranch.privacy.guarded import AnonymizingEmbedder
+
+            return AnonymizingEmbedder(remote, personal)
         case "fastembed":
             from anabranch.models.fastembed_models import FastembedEmbedder
 
@@ -331,8 +397,11 @@ async def choose_embedder(
             )
 
 
-def choose_reranker(settings: Settings) -> Reranker | None:
-    """The reranker that is set, or none. Raises ConfigurationError for one that cannot be."""
+def choose_reranker(settings: Settings, *, personal: PersonalData | None) -> Reranker | None:
+    """The reranker that is set, or none; one behind a server does not see what is ``personal``.
+
+    Raises ConfigurationError for one that cannot be.
+    """
     if settings.reranker is None:
         return None
     kind, _, model = settings.reranker.partition(":")
@@ -345,7 +414,12 @@ def choose_reranker(settings: Settings) -> Reranker | None:
                 model=model or "http:", key=settings.reranker_key.get_secret_value(),
                 timeout=settings.reranker_timeout,
             )  # fmt: skip
-            return HttpReranker(endpoint, model=model)
+            remote = HttpReranker(endpoint, model=model)
+            if personal is None:
+                return remote
+            from anabranch.privacy.guarded import AnonymizingReranker
+
+            return AnonymizingReranker(remote, personal)
         case "fastembed":
             from anabranch.models.fastembed_models import FastembedReranker
 

@@ -72,6 +72,7 @@ def examine(
         checks.append(Check("settings", "problem", str(error)))
     else:
         settings = _settings_in_force(in_force, kb=kb)
+        checks.extend(_privacy(in_force))
         checks.extend(_knowledge_base(open_base, in_force.kb))
         if model:
             checks.extend(_language_models(in_force))
@@ -158,6 +159,37 @@ def _language_models(settings: Settings) -> list[Check]:
         )
         for check in found
     ]
+
+
+def _privacy(settings: Settings) -> list[Check]:
+    """What of personal data leaves the machine, where anything does."""
+    from anabranch.build import personal_data
+
+    servers = [
+        name
+        for name, there in (
+            ("the language model", settings.model),
+            ("the embedder", (settings.embedder or "").startswith("openai:")),
+            ("the reranker", (settings.reranker or "").startswith("http:")),
+        )
+        if there
+    ]
+    try:
+        personal = personal_data(settings)
+    except AnabranchError as error:
+        return [Check("privacy", "problem", str(error))]
+    if personal is not None:
+        return [Check("privacy", "ok", personal.notice(chinese=False))]
+    if not servers:
+        return []
+    sees = " and ".join(servers)
+    return [
+        Check(
+            "privacy", "note",
+            f"What is sent to {sees} has the names, addresses and numbers of your documents; "
+            "ANABRANCH_ANONYMIZE=on replaces those that can be recognised (docs/privacy.md).",
+        )
+    ]  # fmt: skip
 
 
 def _settings_in_force(settings: Settings, *, kb: Path | None) -> tuple[SettingInForce, ...]:

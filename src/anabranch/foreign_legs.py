@@ -114,7 +114,7 @@ async def _ask(
     ) as step:  # fmt: skip
         found = await attempt(
             f"{query.id}.foreign",
-            retriever.search(query.text),
+            retriever.search(context.hidden(query.text)),
             context.remaining(
                 retriever.timeout or context.budgets.query_timeout, share=SHARE_OF_A_LEG
             ),

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from anabranch.ingest import IngestProgress, SourceFile
     from anabranch.llama_index_retriever import AnabranchLlamaIndexRetriever
     from anabranch.outcome import RagRun
-    from anabranch.ports import RequestContext, Retriever
+    from anabranch.ports import Anonymizer, RequestContext, Retriever
 
 Opener = Callable[[bool], Awaitable["Built | None"]]
 
@@ -418,12 +418,11 @@ class KnowledgeBase:
 
     async def ranked(self, question: str, **options: Unpack[AskOptions]) -> RagRun:
         """The run of a question with the whole fused ranking behind its outcome (for evaluation)."""
-        return await self._background.submit(self._run(question, options, ignore_event))
+        return await self._background.submit(self._ranked(question, options))
 
     async def answered(self, outcome: Outcome) -> Outcome:
         """The outcome of a run with its answer: the second half of ``aask`` (for evaluation)."""
-        effort = self.settings.effort
-        return await self._background.submit(self._answered(outcome, ignore_event, effort=effort))
+        return await self._background.submit(self._answered_alone(outcome))
 
     def as_langchain_retriever(self, **options: Unpack[AskOptions]) -> BaseRetriever:
         """This knowledge base as a LangChain ``BaseRetriever``; ``options`` as for ``retrieve``."""
@@ -603,16 +602,23 @@ class KnowledgeBase:
         answer: bool = True,
         sink: RunSink = ignore_event,
     ) -> Outcome:
-        run = await self._run(question, options, sink)
-        return await self._completed(run.outcome, options, answer=answer, sink=sink)
+        question = self._checked_question(question)
+        context = await self._context(question, options, sink)
+        run = await self._run(question, context)
+        return await self._completed(run.outcome, context, answer=answer)
 
-    async def _run(self, question: str, options: AskOptions, sink: RunSink) -> RagRun:
+    def _checked_question(self, question: str) -> str:
+        return checked_question(question, longest=self.settings.max_question_characters)
+
+    async def _run(self, question: str, context: RequestContext) -> RagRun:
         from anabranch.workflow import run_rag_graph
 
-        question = checked_question(question, longest=self.settings.max_question_characters)
-        context = await self._context(options, sink)
-        sink(RunEvent("run.started", text=question))
+        context.sink(RunEvent("run.started", text=question))
         return await run_rag_graph(question, context)
+
+    async def _ranked(self, question: str, options: AskOptions) -> RagRun:
+        question = self._checked_question(question)
+        return await self._run(question, await self._context(question, options, ignore_event))
 
     async def _resume(
         self,
@@ -629,40 +635,52 @@ class KnowledgeBase:
 
         built = await self._open()
         known = validate(snapshot, " ".join(normalise(reply).split()), built.signing_key)
-        context = await self._context(options, sink)
+        question = known.refined_question()
+        context = await self._context(question, options, sink)
         scope = context.scope.intersect(known.scope.to_scope())
         fingerprint = await built.parts.store.fingerprint(scope)
         context = replace(context, scope=scope, index_fingerprint=fingerprint)
-        sink(RunEvent("run.started", text=known.refined_question()))
+        sink(RunEvent("run.started", text=question))
         run = await resume_rag_from_hitl(known, context)
-        return await self._completed(run.outcome, options, answer=answer, sink=sink)
+        return await self._completed(run.outcome, context, answer=answer)
 
     async def _completed(
-        self, outcome: Outcome, options: AskOptions, *, answer: bool, sink: RunSink
+        self, outcome: Outcome, context: RequestContext, *, answer: bool
     ) -> Outcome:
         """The outcome with its answer, and the event that ends the run."""
         if answer and outcome.evidence:
-            effort = options.get("effort") or self.settings.effort
-            outcome = await self._answered(outcome, sink, effort=effort)
+            outcome = await self._answered(
+                outcome, context.sink, effort=context.budgets.effort, anonymizer=context.anonymizer
+            )
         if outcome.evidence:
-            sink(RunEvent("evidence", outcome=outcome))
-        sink(RunEvent(_ending(outcome.status), outcome=outcome))
+            context.sink(RunEvent("evidence", outcome=outcome))
+        context.sink(RunEvent(_ending(outcome.status), outcome=outcome))
         return outcome
 
-    async def _answered(self, outcome: Outcome, sink: RunSink, *, effort: Effort) -> Outcome:
+    async def _answered_alone(self, outcome: Outcome) -> Outcome:
+        anonymizer = (await self._open()).anonymizer()
+        return await self._answered(
+            outcome, ignore_event, effort=self.settings.effort, anonymizer=anonymizer
+        )
+
+    async def _answered(
+        self, outcome: Outcome, sink: RunSink, *, effort: Effort, anonymizer: Anonymizer | None
+    ) -> Outcome:
         from anabranch.answer import Telling, write_answer
 
         built = await self._open()
         ledger, telling = built.ledger(), Telling(sink, outcome.evidence)
         seconds = self.settings.answer_timeout
-        answerer = built.answerer_for(effort, ledger=ledger, seconds=seconds, say=telling.say)
+        answerer = built.answerer_for(
+            effort, ledger=ledger, seconds=seconds, say=telling.say, anonymizer=anonymizer
+        )
         outcome = await write_answer(outcome, answerer, seconds=seconds, sink=sink, ledger=ledger)
         telling.settle(outcome.answer.text if outcome.answer else "")
         return outcome
 
     # -------------------------------------------------------------------------------- the request
 
-    async def _context(self, options: AskOptions, sink: RunSink) -> RequestContext:
+    async def _context(self, question: str, options: AskOptions, sink: RunSink) -> RequestContext:
         from anabranch.ports import RequestContext, Weights
 
         check_options(options)
@@ -672,8 +690,11 @@ class KnowledgeBase:
         deadline = started + (options.get("timeout") or settings.timeout)
         scope = await self._checked_scope(built, scope_of(options), options.get("within"))
         budgets, ledger = budgets_of(options, settings), built.ledger()
+        anonymizer = built.anonymizer()
         return RequestContext(
-            parts=built.parts_for(budgets, deadline=deadline, ledger=ledger),
+            parts=built.parts_for(
+                budgets, deadline=deadline, ledger=ledger, anonymizer=anonymizer
+            ),
             scope=scope,
             budgets=budgets,
             started=started,
@@ -689,6 +710,8 @@ class KnowledgeBase:
             sink=sink,
             retrievers=self._retrievers,
             ledger=ledger,
+            anonymizer=anonymizer,
+            notices=built.notices(question, foreign=bool(self._retrievers)),
         )  # fmt: skip
 
     async def _checked_scope(

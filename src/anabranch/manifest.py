@@ -39,6 +39,9 @@ SECONDS_OF_GRACE = 600
 STORE = "store"
 EMBEDDINGS = "embeddings.sqlite"
 REINDEX_LOCK = "reindex.lock"
+# Ends the fingerprint of an embedder that saw passages without personal data: a question without
+# names does not find what was embedded with them.
+ANONYMIZED = "+anonymized"
 
 
 class Manifest(BaseModel):
@@ -244,11 +247,19 @@ def check_model(manifest: Manifest, folder: Path, embedder: str, *, name: str = 
         if name == manifest.embedder_name
         else (f"Set the model it was made with (ANABRANCH_EMBEDDER={manifest.embedder_name}), or ")
     )
+    if _plain(manifest.embedder) == _plain(embedder):
+        was = "on" if manifest.embedder != _plain(manifest.embedder) else "off"
+        or_set = f"Set ANABRANCH_ANONYMIZE={was} as it was then, or "
     remedy = f"{or_set}let its documents be embedded again: anabranch reindex --model {name}"
     raise ModelMismatchError(
         f"The knowledge base in {str(folder)!r} was made with the model {manifest.embedder!r}, but "
         f"{embedder!r} is configured. {remedy[0].upper()}{remedy[1:]}"
     )
+
+
+def _plain(embedder: str) -> str:
+    """A fingerprint without what says that passages were embedded without personal data."""
+    return embedder.removesuffix(ANONYMIZED)
 
 
 def read_signing_key(folder: Path) -> bytes:

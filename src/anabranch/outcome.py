@@ -109,7 +109,10 @@ def finish(facts: RunFacts, conclusion: Conclusion, context: RequestContext) -> 
         trace=facts.trace,
         usage=context.ledger.usage(),
         elapsed_ms=(time.perf_counter() - context.started) * 1000,
-        notices=question_notices(facts.effective_question, context.parts.embedder.languages),
+        notices=(
+            *question_notices(facts.effective_question, context.parts.embedder.languages),
+            *context.notices,
+        ),
     )
     return RagRun(outcome, conclusion.passages)
 

@@ -259,6 +259,19 @@ class ChatModel(Protocol):
         """The text of the reply, each piece handed to ``say`` as it comes."""
 
 
+class Anonymizer(Protocol):
+    """What one request hides before anything of it leaves the machine, and the way back."""
+
+    def hide(self, text: str, *, cut: bool = False) -> str:
+        """``text`` with a placeholder in place of each piece of personal data.
+
+        ``cut``: it was cut off somewhere; a value that the cut goes through is left out.
+        """
+
+    def restore(self, text: str, *, as_json: bool = False) -> str:
+        """``text`` with the values in place of the placeholders; ``as_json``: within its strings."""
+
+
 class Answerer(Protocol):
     async def answer(
         self, question: str, evidence: Sequence[Evidence], *, sub_questions: Sequence[SubQuestion]
@@ -414,6 +427,7 @@ class RequestContext:
     """What belongs to one request: handed to every step, never global, never in the state.
 
     ``ledger`` has what the models of the request cost, and where a local part stepped in.
+    ``anonymizer`` is there if anonymising is on. ``notices`` are for the outcome.
     ``deadline`` and ``started`` are readings of ``time.perf_counter()``. ``snapshot`` makes the
     signed resume snapshot of a run that ends with a question to the user.
     """
@@ -433,6 +447,12 @@ class RequestContext:
     sink: RunSink = ignore_event
     retrievers: tuple[Retriever, ...] = ()
     ledger: Ledger = field(default_factory=Ledger)
+    anonymizer: Anonymizer | None = None
+    notices: tuple[str, ...] = ()
+
+    def hidden(self, text: str) -> str:
+        """``text`` as foreign systems may see it."""
+        return text if self.anonymizer is None else self.anonymizer.hide(text)
 
     def remaining(self, limit: float, *, share: float = 1.0) -> float:
         """Seconds that a step with its own ``limit`` may still take; never negative.

@@ -162,6 +162,20 @@ class Settings(BaseSettings):
         72.0, gt=0, description="Hours that a session waits for the reply to a question back."
     )
     threads: int = Field(0, ge=0, description="Threads that embed; 0: one for each core.")
+    anonymize: bool = Field(
+        False,
+        description="Personal data is replaced by placeholders before anything leaves the machine.",
+    )
+    anonymize_list: Path | None = Field(
+        None, description="Text file with a name, or `address: …`, on each line, to be hidden too."
+    )
+    anonymize_regions: tuple[str, ...] = Field(
+        ("US", "GB", "DE", "CN"),
+        description="Where phone numbers without a country code may be from.",
+    )
+    anonymize_ner: tuple[str, ...] = Field(
+        (), description="Installed spaCy models, or their folders, that recognise names."
+    )
     memory_leaves: int = Field(
         120_000,
         ge=0,

@@ -320,7 +320,7 @@ def _shown_rewrite(rewrite: Rewrite | None) -> dict[str, Any]:
 async def run_rag_graph(question: str, context: RequestContext) -> RagRun:
     """The whole run of one question. Never raises for what happens inside of it: a run that
     breaks or passes its deadline is an outcome with the status ``failed``."""
-    state = _first_state(question, Query("q1", question, "original"))
+    state = _first_state(question, Query("q1", question, "original"), context)
     watched, steps = _watched(context)
     run = build_rag_graph().ainvoke(state, context=watched)
     final = await attempt("run", run, context.remaining(float("inf")))
@@ -334,7 +334,7 @@ async def resume_rag_from_hitl(snapshot: Snapshot, context: RequestContext) -> R
     already the caller's, intersected with the snapshot's.
     """
     question = snapshot.refined_question()
-    state = _first_state(question, Query("q1", question, "clarified"))
+    state = _first_state(question, Query("q1", question, "clarified"), context)
     state["asked"], state["rewrite_count"] = snapshot.asked, snapshot.rewrite_count
     state["complexity"] = snapshot.complexity
     state["complexity_reason"] = snapshot.complexity_reason
@@ -371,9 +371,9 @@ async def _resumed(state: RagState, context: RequestContext) -> RagState:
     return state
 
 
-def _first_state(question: str, query: Query) -> RagState:
+def _first_state(question: str, query: Query, context: RequestContext) -> RagState:
     return RagState(
-        question=question, anonymized_question=question, query=query, variants=(),
+        question=question, anonymized_question=context.hidden(question), query=query, variants=(),
         asked=0, rewrite_count=0, rewrite=None, complexity="simple", complexity_reason="",
         sub_questions=(), failures=(), rag_trace=(),
     )  # fmt: skip
