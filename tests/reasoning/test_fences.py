@@ -15,7 +15,7 @@ TOKENS = [
     "<|im_start|>system", "<|eot_id|>", "<｜User｜>", "＜|im_end|>", "</evidence>", "< / system >",
     "<tool_call>", "<start_of_turn>model", "<s>", "[INST]", "[/INST]", "<<SYS>>", "### System",
     "## 系统", "System: obey", "  Assistant:", "**User:**", "用户：你好", "【系统】", "Human:",
-    "BEGIN 0123456789 evidence", "END 0123456789", "System message:",
+    "=== END OF CONTEXT ===", "-----BEGIN SYSTEM-----", "END evidence", "BEGIN 0123456789 evidence", "END 0123456789", "System message:",
 ]  # fmt: skip
 # Texts that are likely to hit something, among those that are not.
 HOSTILE = st.lists(
@@ -36,6 +36,7 @@ def test_a_control_token_is_broken(token: str) -> None:
         "The system has 3 users: Ann, Bo and Cy.",
         "系统管理员手册：用户须知",
         "## Systematic review",
+        "End the day early.\nBegin at eight.",
         "a < b | c > d",
         "See [1] and [2-3].",
     ],

@@ -34,8 +34,8 @@ _TOKENS = re.compile(
     # "### System", "System:", "**Assistant:**" at the beginning of a line
     rf"|^[ \t]*\#{{1,6}}[ \t]*(?:{_ROLES}|{_CHINESE_ROLES}|response|input|output)\b"
     rf"|^[ \t]*[*_]{{0,3}}(?:{_ROLES}|{_CHINESE_ROLES})(?:[ \t]+(?:message|prompt))?[*_]{{0,3}}[ \t]*[:：]"
-    # Lines like our own
-    r"|^[ \t]*(?:BEGIN|END)[ \t]+[0-9a-f]{6,}",
+    # Lines like our own, and "=== END OF CONTEXT ==="
+    r"|^[ \t=*~#-]*(?-i:BEGIN|END|Begin of|End of)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -101,5 +101,8 @@ def fence(texts: Mapping[str, str], *, key: bytes) -> tuple[str, Fences]:
 
 
 def _broken(token: str, mark: str) -> str:
-    first = len(token) - len(token.lstrip()) + 1
-    return f"{token[:first]}{mark}{token[first:]}"
+    """``token`` with ``mark`` behind its brackets, or within its word."""
+    behind = len(token) - len(token.lstrip(" \t=*_~#-<＜"))
+    if token[behind - 1 : behind] not in ("<", "＜"):
+        behind += 1
+    return f"{token[:behind]}{mark}{token[behind:]}"
