@@ -41,11 +41,11 @@ _DOES = (
     "出生在|来自|流经|接壤|相邻|隶属|属于|使用|连接|出土|采用|治疗|导致|引起|以)"
 )
 # The characters of "and" and "than" inside other words.
-_WORDS_WITH_AND = re.compile(
+WORDS_WITH_AND = re.compile(
     "和平|和解|和谐|和田|和尚|和服|和声|和歌|和记|和美|和县|和珅|共和|郑和|饱和|总和|温和|柔和|缓和|调和|中和|永和|仁和|义和|大和|"
     "平和|祥和|元和|政和|呼和浩特|随和|维和|与会|与否|参与|给与|授与|以及第|普及|涉及|埃及|触及|危及|以及时|及格|及时|及其|波及|提及"
 )
-_TITLE = re.compile('《[^》]*》|「[^」]*」|『[^』]*』|“[^”]*”|"[^"]*"|〈[^〉]*〉')
+TITLE = re.compile('《[^》]*》|「[^」]*」|『[^』]*』|“[^”]*”|"[^"]*"|〈[^〉]*〉')
 _WORDS_WITH_THAN = "(?<![百同环对无占价类相])比(?![例赛特率如利重亚值分喻方较武基])"
 
 _CUES: tuple[tuple[str, str], ...] = (
@@ -202,5 +202,5 @@ def _as_read(text: str) -> str:
     """Simplified, without blanks and closing marks, titles and words with an "and" in them made one."""
     read = re.sub(r"\s+", "", simplified(text))
     read = read.translate(str.maketrans(",?;!", "，？；！")).rstrip("？。！，；")
-    read = _TITLE.sub("《》", read)
-    return _WORDS_WITH_AND.sub(lambda word: "□" * len(word[0]), read)
+    read = TITLE.sub("《》", read)
+    return WORDS_WITH_AND.sub(lambda word: "□" * len(word[0]), read)

@@ -1,78 +1,137 @@
-"""Parts of a complex Chinese question that stand alone; pure."""
+"""Parts of a complex Chinese question that stand alone; pure.
+
+As in English, only what comes out clean is given: a part asks, begins with what it asks about, and leaves nothing
+of the list or the comparison that it was taken from.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+
+from anabranch.reasoning.chinese_complexity import TITLE, WORDS_WITH_AND
+from anabranch.written_forms import simplified
+
+Parts = list[tuple[str, str]]
 
 _AND = "(?:以及|还有|還有|、|和|与|與|跟|及)"
-_ITEM = "[^，。、？?和与與跟及的]{1,16}?"
+_ITEM = "[^，。、？?；和与與跟及]{1,16}?"
 _LIST = f"{_ITEM}(?:{_AND}{_ITEM})+"
 _EACH = "(?:分别|分別|各自|各|都|依次|又)"
-_ASKING = "(?:什么|什麼|为什么|為什麼|为何|怎么|怎麼|怎样|怎樣|如何|哪|谁|誰|多少|几|幾|何|多久|多大|多长|多高|吗|嗎)"
+_ASKING = (
+    "(?:什么|什麼|为什么|為什麼|为何|為何|怎么|怎麼|怎样|怎樣|如何|哪|谁|誰|多少|几|幾|何|多久|多大|多长|多長|多高|多重|多远|多遠|"
+    "是否|能否|吗|嗎)"
+)
 _DIFFERENCE = (
-    "(?:有|的)?(?:什么|什麼|何|哪些|啥)?(?:的)?(?:主要)?(?:区别|區別|差异|差異|差别|差別|不同|异同|異同|共同点|共同點)"
-    "(?:之处|之處|点|點)?(?:是什么|是什麼|在哪里|在哪裡|有哪些|吗|呢)?"
+    "(?:有|的)?(?:什么|什麼|何|哪些|啥)?(?:的)?(?:主要|根本|最大|本质|本質)?(?:区别|區別|差异|差異|差别|差別|不同|异同|異同|共同点|共同點|"
+    "不一样|不一樣)(?:之处|之處|点|點|的地方)?(?:是什么|是什麼|在哪里|在哪裡|在哪儿|有哪些|吗|嗎|呢)?"
 )
 _OPENING = re.compile(
-    "^(?:请问|請問|请|請|告诉我|介绍一下|说说|我想知道|帮我|比较一下|比較一下|对比一下|对比|對比|比较|比較)+"
+    "^(?:请问|請問|请|請|告诉我|告訴我|介绍一下|介紹一下|说说|說說|我想知道|帮我|幫我|列出|列举|列舉|说明|說明|介绍|介紹|概述|分析|"
+    "比较一下|比較一下|对比一下|對比一下|对比|對比|比较|比較)+"
+)
+_SIDE = "one side of the comparison"
+_IN_A_ROW = "one of several questions"
+_INNER = "has to be known first"
+_OUTER = "asks about what the first question finds"
+_SOURCE = "what one source says"
+
+# What no part may begin with or hold: it refers outside, or belongs to the list or comparison as a whole.
+_REFERS = re.compile(
+    "^(?:之间|之間|后来|後來|其中|其|他|她|它|该|該|这|這|那|双方|雙方|最终|最終|最后|最後|又|还|還|也|都|再|的|和|与|與|对|對|而|但|却|卻)|"
+    "之间|之間|分别|分別|各自|相比|其他|其它|另一|相差|差距|差异|差異|区别|區別|不同|共同点|共同點|两者|兩者|双方|雙方|矛盾|"
+    "[两兩]个是|(?:在|于|於|从|從|下|时|時|后|後|如何|何时|何時)？$|他的|她的|它的|同一"
 )
 
-_COMPARED = re.compile(
-    f"^(?P<items>{_LIST})(?:之间|之間|相比)?(?:的(?P<what>[^，。？?]{{1,14}}?)|在(?P<what2>[^，。？?]{{1,14}}?)"
-    f"(?:上|方面|中|里)?)?(?:，)?{_DIFFERENCE}$"
-)
-_RATHER = re.compile(
-    f"^(?P<items>{_LIST})(?:相比)?[，,]?(?:哪一?[个個家种種款座位]|谁|誰|哪边|孰)(?:的(?P<what>[^，。？?]{{1,10}}?))?"
-    "(?:更|比较|比較|较|較)(?P<adjective>[^，。？?]{1,6})$"
-)
-# The list ends at 的, or at a word that spreads the question, or at the question itself: nothing
-# else shows where the last name stops.
-_SAME_OF_EACH = re.compile(
-    f"^(?P<items>{_LIST})(?P<what>的[^，。？?]{{1,14}}?|(?={_EACH}|(?:是|有|在|位于){_ASKING}))"
-    f"{_EACH}?(?P<asked>(?:是|有|为|為|在|需要|要|于|於|位于|享有|提供)?{_ASKING}.*)$"
-)
-_ATTRIBUTES = re.compile(
-    f"^(?P<subject>[^，。？?、]{{1,20}}?)的(?P<items>{_LIST}){_EACH}?(?P<asked>(?:是|有|为|為|在)?{_ASKING}.*)$"
-)
-_COMPARE_ONLY = re.compile(f"^(?P<items>{_LIST})的(?P<what>[^，。？?]{{1,14}})$")
 
-
-def chinese_parts(question: str) -> list[tuple[str, str]]:
-    """Pairs (question that stands alone, why), in the order of the question."""
-    text = _OPENING.sub("", question.strip(" ？?。"))
-    several = _several_questions(text)
-    if several:
-        return several
-    if match := _RATHER.match(text):
-        what = f"的{match['what']}" if match["what"] else ""
-        degree = "少" if match["adjective"] in ("多", "少") else match["adjective"]
-        return [
-            (f"{item}{what}有多{degree}？", "one side of the comparison")
-            for item in _items(match["items"])
-        ]
-    if match := _COMPARED.match(text):
-        what = match["what"] or match["what2"]
-        asked = f"的{what}是什么？" if what else "是什么？"
-        return [(f"{item}{asked}", "one side of the comparison") for item in _items(match["items"])]
-    if text != question.strip(" ？?。") and (match := _COMPARE_ONLY.match(text)):
-        return [
-            (f"{item}的{match['what']}是什么？", "one side of the comparison")
-            for item in _items(match["items"])
-        ]
-    if match := _SAME_OF_EACH.match(text):
-        tail = f"{match['what']}{_one(match['asked'])}？"
-        return [(f"{item}{tail}", f"asks about {item}") for item in _items(match["items"])]
-    if match := _ATTRIBUTES.match(text):
-        subject = match["subject"]
-        return [
-            (f"{subject}的{item}{_one(match['asked'])}？", f"asks about {item}")
-            for item in _items(match["items"])
-        ]
+def chinese_parts(question: str) -> Parts:
+    """Pairs (question that stands alone, why), in the order of the question; none that is not clean."""
+    guarded, words = _guard(question.strip(" ？?。"))
+    text = _OPENING.sub("", guarded)
+    for way in _WAYS:
+        found = [(_restore(part, words), why) for part, why in way(text)]
+        if len(found) >= 2 and all(_stands(part) for part, _ in found):
+            return found
     return []
 
 
+def _guard(text: str) -> tuple[str, list[str]]:
+    """Titles and words with an "and" inside as one sign each, and what the signs stand for."""
+    words: list[str] = []
+
+    def put_aside(match: re.Match[str]) -> str:
+        words.append(match[0])
+        return chr(0xE000 + len(words) - 1) if len(words) <= 0x1000 else match[0]
+
+    return WORDS_WITH_AND.sub(put_aside, TITLE.sub(put_aside, text)), words
+
+
+def _restore(text: str, words: list[str]) -> str:
+    return re.sub("[\ue000-\uefff]", lambda sign: _word(sign[0], words), text)
+
+
+def _word(sign: str, words: list[str]) -> str:
+    place = ord(sign) - 0xE000
+    return _restore(words[place], words) if place < len(words) else sign
+
+
+def _stands(part: str) -> bool:
+    asks = re.search(f"{_ASKING}|有多[^？]{{1,3}}？$", part) is not None
+    whole = all(
+        part.count(left) == part.count(right) for left, right in ("《》", "「」", "“”", "（）")
+    )
+    return asks and whole and len(part) >= 5 and not _REFERS.search(part)
+
+
+# ----------------------------------------------------------------------------------- lists
+
+# Nouns have none of these: an item with one of them is a clause, and where it ends cannot be told.
+_CLAUSE = re.compile(
+    "[被将將把是会會能让讓使]|有些|认为|認為|越来越|越來越|直接|没有|沒有|需要|提出|获得|獲得|可以|应该|應該|所[^有在]|流经|流經|成为|成為|相较|相較|"
+    "诸如|諸如|他|她|它|时$|時$|如何|怎么|怎麼|的$"
+)
+
+
+# A joint name ends in what kind of body it is.
+_BODY = "(?:联盟|聯盟|公司|部|局|委员会|委員會|大学|大學|学院|學院|协会|協會|组织|組織|集团|集團|基金会|基金會|研究所)$"
+
+
 def _items(text: str) -> list[str]:
-    return [item.strip() for item in re.split(_AND, text) if item.strip()]
+    """The members of a list, each with what only the first says for all; none if one is no noun."""
+    found = [item.strip() for item in re.split(_AND, text) if item.strip()]
+    found = [
+        re.sub(
+            "(?:这|這)?[两兩三四五几幾](?:个|個|款|种|種|家|地|国|國|省|市|者|座|大)[^，。]{0,3}$",
+            "",
+            item,
+        )
+        for item in found
+    ]
+    if not 2 <= len(found) <= 6 or any(
+        re.fullmatch("[\u4e00-\u9fff]?", item) or _CLAUSE.search(item) for item in found
+    ):
+        return []
+    if re.search("[与與及]", text) and re.search(_BODY, found[-1]):
+        return []  # "环境与自然保护联盟" is one name.
+    return [found[0], *(_shared_front(found[0], item) + item for item in found[1:])]
+
+
+_TIME = re.compile(
+    "^(?:在)?(?:\\d{2,4}年(?:\\d{1,2}月)?|第[一二三四]季度|今年|去年|前年|明年|上半年|下半年|[^，]{2,6}(?:里|中|内|內|期间|期間|方面))"
+)
+
+
+def _shared_front(first: str, other: str) -> str:
+    """What the first item has in front of what the other one matches: "入职" of 入职满一年 / 满三年."""
+    time = _TIME.match(first)
+    if time and not _TIME.match(other) and len(time[0]) < len(first):
+        return time[0]
+    front = first[: -len(other)]
+    aligned = first[len(front) :]
+    alike = aligned[:1] == other[:1] or (len(other) == 2 and aligned[-1:] == other[-1:])
+    if len(front) >= 2 and "的" not in front and alike:
+        return front
+    return ""
 
 
 def _one(asked: str) -> str:
@@ -80,36 +139,262 @@ def _one(asked: str) -> str:
     return re.sub(f"^{_EACH}", "", asked)
 
 
-def _several_questions(text: str) -> list[tuple[str, str]]:
+# ------------------------------------------------------------------------------ comparisons
+
+_COMPARED = re.compile(
+    f"^(?P<items>{_LIST})(?:之间|之間|相比)?(?:的(?P<what>[^，。？?]{{1,14}}?)|在(?P<what2>[^，。？?]{{1,14}}?)"
+    f"(?:上|方面|中|里)?)?(?:，|上|方面)?(?:的)?{_DIFFERENCE}$"
+)
+_COMPARE_ONLY = re.compile(
+    f"^(?P<items>{_LIST})的(?P<what>[^，。？?]{{1,14}}?)(?:的)?(?:对比|對比|比较|比較)?$"
+)
+_WHICH = "(?:哪一?[个個家种種款座位本部所]|谁|誰|哪边|哪邊|孰)"
+_RATHER = re.compile(
+    f"^(?P<items>{_LIST})(?:相比)?[，,]?{_WHICH}(?:的(?P<what>[^，。？?]{{1,10}}?))?"
+    "(?:更|比较|比較|较|較)(?P<adjective>[^，。？?]{1,6})$"
+)
+_SOONER = re.compile(
+    f"^(?P<items>{_LIST})[，,]?{_WHICH}(?:先|最先|首先|更早|较早|較早|更晚|最早|早|晚)(?P<event>[^，。？?]{{2,14}})$"
+)
+_MORE_OF = re.compile(
+    f"^(?P<items>{_LIST})[，,]?{_WHICH}(?P<what>[^，。？?]{{2,10}}?)(?:更|比较|比較)?(?P<amount>[多少])$"
+)
+
+
+def _comparison(text: str) -> Parts:
+    if match := _RATHER.match(text):
+        what = f"的{match['what']}" if match["what"] else ""
+        degree = "少" if match["adjective"] in ("多", "少") else match["adjective"]
+        return [(f"{item}{what}有多{degree}？", _SIDE) for item in _items(match["items"])]
+    if match := _SOONER.match(text):
+        return [(f"{item}是什么时候{match['event']}的？", _SIDE) for item in _items(match["items"])]
+    if match := _MORE_OF.match(text):
+        return [(f"{item}{match['what']}有多少？", _SIDE) for item in _items(match["items"])]
+    if match := _COMPARED.match(text):
+        what = re.sub("上$|方面$", "", match["what"] or match["what2"] or "")
+        return [
+            (f"{item}的{what}是什么？" if what else f"{item}是什么？", _SIDE)
+            for item in _items(match["items"])
+        ]
+    if not re.search(_ASKING, text) and (match := _COMPARE_ONLY.match(text)):
+        return [(f"{item}的{match['what']}是什么？", _SIDE) for item in _items(match["items"])]
+    return []
+
+
+# ------------------------------------------------------------------------------ enumerations
+
+# The list ends at 的, or at a word that spreads the question, or at the question itself: nothing
+# else shows where the last name stops.
+_SAME_OF_EACH = re.compile(
+    f"^(?P<place>[^，。、？的]{{1,8}}?在)?(?P<items>{_LIST})(?P<what>的[^，。？?]{{1,14}}?|(?={_EACH}|(?:是|有|在|位于){_ASKING}))"
+    f"{_EACH}?(?P<asked>(?:是|有|为|為|在|需要|要|于|於|位于|享有|提供|怎么|怎麼|如何)?{_ASKING}.*|怎么[^，]*)$"
+)
+_ATTRIBUTES = re.compile(
+    f"^(?P<subject>[^，。？?、和与與跟及]{{1,20}}?)的(?P<items>{_LIST}){_EACH}?(?P<asked>(?:是|有|为|為|在)?{_ASKING}.*)$"
+)
+_ATTRIBUTES_ONLY = re.compile(
+    f"^(?P<subject>[^，。？?、]{{2,16}}?)(?P<need>需要)?的(?P<items>{_LIST})$"
+)
+
+
+def _enumeration(text: str) -> Parts:
+    if re.search("总和|總和|之间|之間|关系|關係|合作|总共|總共|一共|合并|合併|比分", text):
+        return []  # What several have together is not asked of each.
+    if (match := _ATTRIBUTES.match(text)) and "的" not in match["items"]:
+        found = [re.sub("^其", "", item) for item in _items(match["items"])]
+        return [
+            (f"{match['subject']}的{item}{_one(match['asked'])}？", f"asks about {item}")
+            for item in found
+        ]
+    if match := _SAME_OF_EACH.match(text):
+        place = match["place"] or ""
+        tail = f"{match['what']}{_one(match['asked'])}？"
+        return [(f"{place}{item}{tail}", f"asks about {item}") for item in _items(match["items"])]
+    if not re.search(_ASKING, text) and (match := _ATTRIBUTES_ONLY.match(text)):
+        found = [item for item in re.split(_AND, match["items"]) if item]
+        return [(f"{match['subject']}的{item}是什么？", f"asks about {item}") for item in found]
+    return []
+
+
+# ----------------------------------------------------------------------- questions in a row
+
+# A piece that begins with its verb or its asking word has left its subject in the first question.
+_NEEDS_SUBJECT = re.compile(
+    "(?:(?:不|没|沒)?(?:有|是|在|应该|應該|应|應|需要|要|该|該|可以|能|会|會|于|於|由|用|何时|何時))?"
+    f"(?:{_ASKING}|何)|(?:需要|应该|應該|可以|采取|採取|造成|导致|導致|带来|帶來|吃|流入|流向|改到|改在|产生|產生|发生|發生|持续|持續|影响|影響|"
+    "对|對|给|給)"
+)
+_FOLLOWS = re.compile("造成|导致|導致|带来|帶來|采取|採取|吃|影响|影響|产生|產生")
+_NAMED_FIRST = re.compile("[^，是有在]{2,3}(?:是|有|在)?(?:什么|什麼|多少|几|幾|哪|谁|誰)")
+
+
+def _questions_in_a_row(text: str) -> Parts:
     pieces = [
-        piece
+        piece.strip()
         for piece in re.split("[？?；;，,]|(?:以及|并且|並且)(?=[^、]*?" + _ASKING + ")", text)
-        if piece.strip()
     ]
+    pieces = [piece for piece in pieces if piece]
     if len(pieces) < 2 or not all(re.search(_ASKING, piece) for piece in pieces):
         return []
     topic = _topic(pieces[0])
-    built = [pieces[0].strip()]
+    built = [pieces[0]]
     for piece in pieces[1:]:
-        piece = re.sub("^(?:又|还|還|并|並|同时|同時|那么|那|和|而且|请问)+", "", piece.strip())
-        pronoun = re.match("(?:它们?|他们?|她们?|其|这|這|该|該)的?", piece)
-        if pronoun and topic:
-            joint = "的" if pronoun.group().endswith("的") or pronoun.group() == "其" else ""
-            piece = f"{topic}{joint}{piece[pronoun.end() :]}"
-        elif re.match(f"(?:有|是|在|应该|應該|需要|要|该|可以|能|会|會|于)?(?:{_ASKING})", piece):
-            if topic is None:
-                return []
-            piece = f"{topic}{piece}"
-        built.append(piece)
-    return [(f"{piece}？", "one of several questions") for piece in built]
+        resolved = _with_topic(piece, topic, pieces[0])
+        if resolved is None:
+            return []
+        built.append(resolved)
+    return [(f"{piece}？", _IN_A_ROW) for piece in built]
+
+
+def _with_topic(piece: str, topic: str | None, first: str) -> str | None:
+    """The piece with the subject that it leaves out; None if that cannot be told."""
+    before = re.match(
+        "(?P<event>[^，]{2,8}?)(?:之前|以前|前)(?P<subject>[^，]{1,8}?)(?:设|設|在|是|位于|放|用)",
+        first,
+    )
+    after = re.match(
+        "(?P<event>[^，]{2,8}?)(?:之后|以后|之後|以後|后|後)(?:又|则|則)?(?P<rest>.+)$", piece
+    )
+    if before and after and before["event"] == after["event"]:
+        return f"{before['event']}之后{before['subject']}{after['rest']}"
+    piece = re.sub(
+        "^(?:又|还|還|并|並|同时|同時|那么|那麼|那|和|而且|而|请问|請問|后来|後來|最终|最終|最后|最後|随后|隨後)+",
+        "",
+        piece,
+    )
+    pronoun = re.match("(?:它们?|他们?|她们?|其(?!中)|这|這|该|該)的?", piece)
+    if pronoun:
+        if topic is None:
+            return None
+        joint = "的" if pronoun.group().endswith("的") or pronoun.group() == "其" else ""
+        return f"{topic}{joint}{piece[pronoun.end() :]}"
+    if _NEEDS_SUBJECT.match(piece):
+        if topic and _FOLLOWS.match(piece):
+            topic = re.sub(
+                "的[^的]{2,3}$", "", topic
+            )  # "甲流的症状": what follows, follows from 甲流.
+        return f"{topic}{piece}" if topic else None
+    if (
+        _NAMED_FIRST.match(piece) and len(piece) < 7
+    ):  # "费用多少": of what, the first question says.
+        return (
+            f"{topic}的{piece}"
+            if topic and len(topic) <= 8 and not re.search("[有是吗的]", topic)
+            else None
+        )
+    return piece
 
 
 def _topic(piece: str) -> str | None:
     """What the first question is about: what stands before its asking words, or after 为什么."""
     before = re.match(
-        f"(?P<topic>.{{2,16}}?)(?:是|有|为|為|在|会|應該|应该|可以|需要|要)?(?:{_ASKING})", piece
+        f"(?P<topic>[^？]{{2,16}}?)(?:是|有|为|為|在|会|會|應該|应该|可以|需要|要|里|的症状|的原因)?(?:{_ASKING})",
+        piece,
     )
     if before:
-        return before["topic"].removesuffix("的")
-    after = re.match("(?:为什么|為什麼|为何|如何|怎么|怎样)(?P<topic>.{2,16})$", piece)
+        return re.sub("(?:的|发源|發源|创作了?|產生|产生|发生|發生|设|設)$", "", before["topic"])
+    after = re.match(
+        "(?:为什么|為什麼|为何|為何|如何|怎么|怎麼|怎样)(?:要)?(?P<topic>.{2,16})$", piece
+    )
     return after["topic"] if after else None
+
+
+# -------------------------------------------------------------------- before/after, sources
+
+_CHANGE = re.compile(
+    "^(?P<event>[^，。？]{2,12}?)(?:前后|前後|之前和之后|之前与之后)[，]?(?P<what>[^，。？]{2,16}?)(?:有|发生|發生|产生|產生)?(?:了)?"
+    "(?:何|什么|什麼|哪些|怎样的?|怎樣的?|多大|啥)?(?:的)?(?:变化|變化|不同|改变|改變|变了|變了)(?:吗|嗎)?$"
+)
+_BY_SOURCE = re.compile(
+    "^(?:根据|根據|按照|依据|依據|依照|按)(?P<one>[\ue000-\uefff]|[^，。？]{2,10}?(?:法|规定|規定|手册|手冊|报告|報告|合同|数据|數據|说法|說法|统计|統計|条例|"
+    "條例|标准|標準|协议|協議))[，]?(?P<topic>[^，。？]{2,10}?)(?P<asked>(?:是|应|應|要|该|該)?(?:怎么|怎麼|如何|多少|几|幾|什么|什麼)[^，。？]{0,6})[，；]"
+    "(?:而|但|但是)(?:根据|根據|按照|按)?(?P<other>[^，。？]{2,12}?)[，]?(?:又|却|卻|则|則)?(?:是|要求)?(?P<said>(?:怎么|怎麼|如何|多少|几|幾|什么|什麼)[^，。？]*)$"
+)
+
+
+def _change(text: str) -> Parts:
+    match = _CHANGE.match(text)
+    if match is None:
+        return []
+    what = re.sub("(?:有|的)$", "", match["what"])
+    return [
+        (f"{match['event']}{side}{what}是怎样的？", f"asks about the time {side}")
+        for side in ("之前", "之后")
+    ]
+
+
+def _by_source(text: str) -> Parts:
+    match = _BY_SOURCE.match(text)
+    if match is None:
+        return []
+    return [
+        (f"按照{match['one']}，{match['topic']}{match['asked']}？", _SOURCE),
+        (f"按照{match['other']}，{match['topic']}{match['asked']}？", _SOURCE),
+    ]
+
+
+# ------------------------------------------------------------------------------------ nested
+
+_COUNTED = {
+    "人": "哪个人", "者": "谁", "公司": "哪家公司", "企业": "哪家企业", "机构": "哪家机构", "作家": "哪位作家", "诗人": "哪位诗人", "画家": "哪位画家",
+    "导演": "哪位导演", "演员": "哪位演员", "歌手": "哪位歌手", "科学家": "哪位科学家", "国家": "哪个国家", "城市": "哪座城市", "大学": "哪所大学",
+    "球队": "哪支球队", "俱乐部": "哪家俱乐部", "电影": "哪部电影", "小说": "哪部小说", "同事": "哪位同事", "员工": "哪位员工", "总统": "哪位总统",
+    "运动员": "哪位运动员", "球员": "哪位球员", "建筑师": "哪位建筑师", "部门": "哪个部门", "供应商": "哪家供应商", "产品": "哪款产品",
+}  # fmt: skip
+_NOUN = "(?:" + "|".join(sorted(_COUNTED, key=len, reverse=True)) + ")"
+# (how the outer question ends, how it is asked of the description in other words)
+_ENDINGS = (
+    ("(?:是)?(?:出生|生)(?:于|在)(?:哪|什么地方)[^，]{0,4}", "的出生地是哪里"),
+    ("(?:是)?(?:什么时候|何时|哪一?年)(?:出生|生)的?", "的出生日期是什么"),
+    ("(?:是)?毕业于哪[所个]?(?:大学|学校|院校|里)?", "的母校是哪所学校"),
+    ("(?:的)?总部(?:位于|在|设在)哪[^，]{0,4}", "的总部在什么地方"),
+    ("是哪个?国(?:家的)?人?", "的国籍是什么"),
+    ("(?:是)?来自哪个?国家", "的国籍是什么"),
+    ("是哪个?朝代的人?", "生活在什么朝代"),
+    ("是哪里人", "的家乡在哪里"),
+    ("的首都(?:是|叫|在)(?:哪里|什么|哪座城市|哪)", "的首都是哪座城市"),
+    ("(?:还)?(?:拍|写|演|导|唱|执导|创作)过(?:哪些|什么)(?:其他)?(?P<what>[^，？]{1,6})", "的{what}有哪些"),
+    ("(?:还)?有(?:哪些|什么)(?:其他)?(?P<what>[^，？]{1,6})", "的{what}有哪些"),
+)  # fmt: skip
+_BY_CLAUSE = re.compile(
+    f"^(?P<clause>[^，。？]{{3,24}})的(?:那|这)?(?:一)?(?:个|位|家|座|所|部)?(?P<noun>{_NOUN})$"
+)
+_BY_ROLE = re.compile(
+    "^(?P<thing>[^，。？]{1,20}?)的?(?P<role>导演|作者|编剧|主演|创始人|创办人|发明者|发明人|设计者|母公司|董事长|总经理|法人代表|法定代表人|校长|"
+    "项目负责人|负责人|主角)(?:的(?P<of>父亲|母亲|妻子|丈夫|儿子|女儿|老师|母校|家乡|出生地))?$"
+)
+
+
+def _nested(text: str) -> Parts:
+    """The inner question, then the outer one in other words."""
+    plain = simplified(text)
+    for ending, said in _ENDINGS:
+        match = re.match(f"^(?P<one>.+?){ending}$", plain)
+        if match is None:
+            continue
+        inner = _inner(match["one"])
+        if inner:
+            what = match.groupdict().get("what") or ""
+            return [(f"{inner}？", _INNER), (f"{match['one']}{said.format(what=what)}？", _OUTER)]
+    return []
+
+
+def _inner(description: str) -> str | None:
+    """Who or what the description stands for, as a question."""
+    if clause := _BY_CLAUSE.match(description):
+        if re.search(f"{_AND}|的", clause["clause"]) or not re.search(
+            "[了过]|于|获得|发明|发现|写|创|设计|拥有|负责|管理|执导|导演|收购|生产|出土",
+            clause["clause"],
+        ):
+            return None
+        return f"{_COUNTED[clause['noun']]}{clause['clause']}"
+    if role := _BY_ROLE.match(description):
+        return (
+            f"{role['thing']}的{role['role']}是{'哪家公司' if role['role'] == '母公司' else '谁'}"
+        )
+    return None
+
+
+_WAYS: tuple[Callable[[str], Parts], ...] = (
+    _change, _by_source, _questions_in_a_row, _comparison, _enumeration, _nested,
+)  # fmt: skip

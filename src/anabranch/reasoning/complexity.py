@@ -78,7 +78,8 @@ _SUPERLATIVE = r"(?:most|least|largest|biggest|tallest|smallest|highest|longest|
 _TOP = re.compile(
     rf"\b(?:(?:top|first|last|bottom|past|next)\s+{_NUMBER}\s+[a-z]|the\s+{_NUMBER}\s+(?:[\w-]+\s+)?"
     rf"(?:{_SUPERLATIVE}|main|newest|latest|[a-z]{{3,}}est)\b|(?:in|of|for)\s+the\s+{_NUMBER}\s+[a-z]+s\b"
-    rf"|(?:s|people) with the {_SUPERLATIVE}\b|(?:the|which|what) (?:[\w-]+ )?(?:members|players|states|"
+    rf"|(?:s|people) with the {_SUPERLATIVE}\b|(?:the|which|what) (?:member )?states (?:that|with|in the)\b"
+    rf"|(?:the|which|what) (?:[\w-]+ )?(?:members|players|"
     rf"countries|actors|cities|companies|people|teams|films|movies|books) (?:who|that|with|playing|in the)\b)"
 )
 _COMMAND = re.compile(

@@ -30,7 +30,7 @@ _UNFINISHED = re.compile(
     r"|\b(?:is|are|was|were|has|have|had)\s+(?:is|are|was|were|has|did|does)\b|\b(\w+)\s+\1\b|\bthe\s+an?\b|\ban?\s+the\b"
     rf"|\s,|,\s*\?|\b(?:the|an?|and|or|{PREPOSITION}|than)\?$(?<!\bto\?)(?<!\bfrom\?)(?<!\bfor\?)(?<!\bin\?)(?<!\bof\?)"
     r"(?<!\bwith\?)(?<!\bon\?)(?<!\bat\?)(?<!\bby\?)(?<!\bunder\?)"
-    r"|\b(?:respectively|each other|one another)\b",
+    r"|\bthe\s+\w+\s+of\?|\b(?:respectively|each other|one another)\b",
     re.I,
 )
 _LEFT_OPEN = re.compile(

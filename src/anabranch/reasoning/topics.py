@@ -88,7 +88,7 @@ def _topic(question: str, *, thing: bool) -> str | None:
 
 
 def _after_be(question: str) -> str | None:
-    match = re.match(rf"(?:{ASKING})\s+(?:is|are|was|were)\s+(.+)$", question, re.I)
+    match = re.match(rf"(?:how\s+[\w-]+|{ASKING})\s+(?:is|are|was|were)\s+(.+)$", question, re.I)
     return _PARTICIPLES.sub("", match[1]) if match else None
 
 

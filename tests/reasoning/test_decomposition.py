@@ -1,0 +1,217 @@
+"""Parts of a question: each stands alone, and what does not come out clean is not given."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.language import fold, question_terms
+from anabranch.reasoning.decomposition import MOST_PARTS, parts
+from anabranch.reasoning.question_building import is_whole, names, singular_noun
+
+
+def given_parts(question: str) -> list[str]:
+    return [part for part, _ in parts(question)]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        # comparison
+        ("What is the difference between the basic and the premium plan?", ["What is the basic plan?", "What is the premium plan?"]),
+        (
+            "How does the refund policy for hardware compare to the one for subscriptions?",
+            ["What is the refund policy for hardware?", "What is the refund policy for subscriptions?"],
+        ),
+        ("Who is older, Gabe Saporta or John S. Hall?", ["When was Gabe Saporta born?", "When was John S. Hall born?"]),
+        (
+            "Which movie did Disney produce first, Ride a Wild Pony or Bambi?",
+            ["When did Disney produce Ride a Wild Pony?", "When did Disney produce Bambi?"],
+        ),
+        ("Which festival started earlier: Fleadh or Feile?", ["When did Fleadh start?", "When did Feile start?"]),
+        (
+            "Who scored more points in the game, Giants or Steelers?",
+            ["How many points were scored by Giants in the game?", "How many points were scored by Steelers in the game?"],
+        ),
+        (
+            "Were Ilya Ehrenburg and Harold Robbins both translators?",
+            ["Was Ilya Ehrenburg a translator?", "Was Harold Robbins a translator?"],
+        ),
+        (
+            "Are Todd Haynes and Chris Columbus of the same nationality?",
+            ["What is the nationality of Todd Haynes?", "What is the nationality of Chris Columbus?"],
+        ),
+        (
+            "Compare the Dipper and the Plover by weight and battery life.",
+            ["What are the weight and battery life of the Dipper?", "What are the weight and battery life of the Plover?"],
+        ),
+        # several qualities, several things
+        (
+            "What are the side effects, dosage and storage conditions of metformin?",
+            ["What are the side effects of metformin?", "What is the dosage of metformin?", "What are the storage conditions of metformin?"],
+        ),
+        ("What is the vacation policy and the sick leave policy?", ["What is the vacation policy?", "What is the sick leave policy?"]),
+        (
+            "how many days of leave do employees in berlin and boston get",
+            ["How many days of leave do employees in berlin get?", "How many days of leave do employees in boston get?"],
+        ),
+        ("Which suppliers deliver to both Lyon and Turin?", ["Which suppliers deliver to Lyon?", "Which suppliers deliver to Turin?"]),
+        (
+            "What is impossible for the complexity classes RP, BPP and PH?",
+            [f"What is impossible for the complexity classes {name}?" for name in ("RP", "BPP", "PH")],
+        ),
+        # cause and effect, questions in a row
+        (
+            "What caused the 2003 blackout and which measures were taken afterwards?",
+            ["What caused the 2003 blackout?", "Which measures were taken after the 2003 blackout?"],
+        ),
+        ("who is the founder of google and when was it founded", ["Who is the founder of google?", "When was google founded?"]),
+        (
+            "who is the father of genetics and what did he study",
+            ["Who is the father of genetics?", "What did the father of genetics study?"],
+        ),
+        ("Who approves travel, and what happens if it is rejected?", ["Who approves travel?", "What happens if travel is rejected?"]),
+        ("How do I request leave and who approves it?", ["How do I request leave?", "Who approves leave?"]),
+        # conditions, sources
+        (
+            "Which bridge was built in 1903 and demolished in 1965?",
+            ["Which bridge was built in 1903?", "Which bridge was demolished in 1965?"],
+        ),
+        (
+            "What does the safety data sheet say about gloves, and what does the site manual require instead?",
+            ["What does the safety data sheet say about gloves?", "What does the site manual require about gloves?"],
+        ),
+        (
+            "According to the audit how large is the loss, while according to the board how large is it?",
+            ["How large is the loss according to the audit?", "How large is the loss according to the board?"],
+        ),
+        (
+            "Does the Times article suggest a delay, while the Post article indicates that the bridge opened?",
+            ["Does the Times article suggest a delay?", "Does the Post article indicate that the bridge opened?"],
+        ),
+        # nested: the inner question first
+        (
+            "Where was the performer of Thriller born?",
+            ["Who is the performer of Thriller?", "What is the birthplace of the performer of Thriller?"],
+        ),
+        (
+            "In which city is the company that makes the engines of the A350 headquartered?",
+            [
+                "Which company makes the engines of the A350?",
+                "What is the city of the headquarters of the company that makes the engines of the A350?",
+            ],
+        ),
+        # Chinese
+        ("第一季度华东、华南、西北三个大区的退货率各是多少？", [f"第一季度{area}的退货率是多少？" for area in ("华东", "华南", "西北")]),
+        ("请列出申请护照需要的材料、办理地点以及费用。", [f"申请护照的{what}是什么？" for what in ("材料", "办理地点", "费用")]),
+        ("入职满一年与满三年的员工年假天数分别多少", ["入职满一年的员工年假天数多少？", "入职满三年的员工年假天数多少？"]),
+        ("长城和故宫，哪个先被列入世界遗产？", ["长城是什么时候被列入世界遗产的？", "故宫是什么时候被列入世界遗产的？"]),
+        ("张艺谋和陈凯歌谁拍的电影多？", ["张艺谋拍的电影有多少？", "陈凯歌拍的电影有多少？"]),
+        ("公司在杭州、苏州的办公室地址是什么？", ["公司在杭州的办公室地址是什么？", "公司在苏州的办公室地址是什么？"]),
+        ("王安石变法为什么失败，对北宋有何影响？", ["王安石变法为什么失败？", "王安石变法对北宋有何影响？"]),
+        ("甲流的症状有哪些，吃什么药好得快？", ["甲流的症状有哪些？", "甲流吃什么药好得快？"]),
+        (
+            "新税法实施前后，月薪两万元的员工到手工资有何变化？",
+            ["新税法实施之前月薪两万元的员工到手工资是怎样的？", "新税法实施之后月薪两万元的员工到手工资是怎样的？"],
+        ),
+        (
+            "按照《劳动法》加班费怎么算，而公司手册又是怎么规定的？",
+            ["按照《劳动法》，加班费怎么算？", "按照公司手册，加班费怎么算？"],
+        ),
+        ("收购了沃尔沃汽车的企业总部位于哪座城市？", ["哪家企业收购了沃尔沃汽车？", "收购了沃尔沃汽车的企业的总部在什么地方？"]),
+        ("三峽大壩與胡佛大壩的壩高分別是多少", ["三峽大壩的壩高是多少？", "胡佛大壩的壩高是多少？"]),
+    ],
+)  # fmt: skip
+def test_parts_stand_alone(question: str, expected: list[str]) -> None:
+    assert given_parts(question) == expected
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is Rick and Morty considered an anime?",
+        "Did children read Harry Potter and the Philosopher's Stone during the war?",
+        "Was the film shot in black and white?",
+        "What is the relationship between Acme and Globex?",
+        "What is the distance between Lyon and Turin?",
+        "What school did the speaker of March on Washington for Jobs and Freedom attend?",
+        "Where are the maps and atlases stored and why",
+        "Which planets were found after 1700, and how many moons do those have?",
+        "Is it heavier than the other one?",
+        "Who is the individual that wanted to amass wealth, power, and influence?",
+        "第一位获得诺贝尔和平奖的美国黑人是谁？",
+        "德国环境与自然保护联盟的英文是什么？",
+        "苏轼被贬黄州的原因以及他在那里写了哪些名作？",
+        "贝多芬失聪以后创作了哪些交响曲，其中最有名的是哪一部？",
+        "哪家快递去西藏最快，运费又是多少？",
+        "特斯拉、莱恩和威尔之间的合作是何时建立的？",
+    ],
+)
+def test_what_does_not_come_out_clean_is_not_taken_apart(question: str) -> None:
+    assert given_parts(question) == []
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "What is the price of?",
+        "Which airline partners with has opened in 1984?",
+        "What was the the height of the mast?",
+        "When was it founded?",
+        "Orion and Lyra?",
+        'Who wrote "Thriller?',
+        "Who did they meet?",
+    ],
+)
+def test_a_broken_question_is_seen_as_broken(broken: str) -> None:
+    assert not is_whole(broken)
+
+
+def test_a_list_is_only_one_of_names() -> None:
+    assert names("Orion, the Lyra and Vega") == ["Orion", "the Lyra", "Vega"]
+    assert names('"Rock and Roll" and Thriller') == ['"Rock and Roll"', "Thriller"]
+    assert names("a plan and is known as one") == []
+    assert names("Central and Eastern Europe") == []
+
+
+def test_one_of_several_gets_its_article() -> None:
+    assert [singular_noun(word) for word in ("actors", "rock bands", "cities", "churches")] == [
+        "an actor", "a rock band", "a city", "a church",
+    ]  # fmt: skip
+
+
+# ------------------------------------------------------------------------------ whatever is asked
+
+QUESTIONS = [
+    json.loads(line)["text"]
+    for line in (Path(__file__).parents[1] / "data" / "routing.jsonl")
+    .read_text("utf-8")
+    .splitlines()
+]
+WORDS = st.sampled_from(sorted({word for text in QUESTIONS for word in text.split()}))
+MIXED = st.lists(WORDS, max_size=16).map(" ".join)
+CHARACTERS = st.text(
+    st.sampled_from(sorted({sign for text in QUESTIONS for sign in text if sign > "\u3000"})),
+    max_size=30,
+)
+
+
+@given(st.sampled_from(QUESTIONS) | MIXED | CHARACTERS | st.text(max_size=150))
+def test_two_to_four_different_parts_that_ask_of_the_question_or_none(question: str) -> None:
+    found = given_parts(question)
+    assert len(found) in (0, *range(2, MOST_PARTS + 1))
+    assert all(part.strip(" ?？") for part in found)
+    assert len({fold(part) for part in found}) == len(found)
+    assert all(fold(part).strip(" ?？") != fold(question).strip(" ?？") for part in found)
+    terms = set(question_terms(question))
+    assert all(terms & set(question_terms(part)) for part in found)
+    assert all(why for _, why in parts(question))
+
+
+@given(MIXED | st.text(max_size=150))
+def test_english_parts_are_whole_questions(question: str) -> None:
+    assert all(is_whole(part) for part in given_parts(question) if part.isascii())
