@@ -425,6 +425,9 @@ def serve(
     port: Annotated[
         int | None, typer.Option(min=0, max=65_535, metavar="N", help="8000; 0: a free one.")
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=64, metavar="N", help="Processes that serve; 1.")
+    ] = None,
     kb: KbOption = None,
     debug: DebugOption = False,
 ) -> None:
@@ -432,7 +435,7 @@ def serve(
     with reporting(debug):
         from anabranch.settings import load_settings
 
-        settings = load_settings(kb=kb, host=host, port=port)
+        settings = load_settings(kb=kb, host=host, port=port, workers=workers)
         try:
             from anabranch.service.server import serve as serve_http
         except ModuleNotFoundError as error:

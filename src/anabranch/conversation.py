@@ -182,10 +182,11 @@ class Conversation:
     async def _claim(self, question: OpenQuestion, text: str) -> str:
         """The claim, after the one who has it answered or died.
 
-        Waits for somebody else's for as long as a lease: if they died it is free by then.
+        Waits for somebody else's for as long as their run may take and a lease: if they died it is
+        free long before.
         """
         seconds = self._settings.lease_seconds
-        until = time.monotonic() + seconds + 1
+        until = time.monotonic() + self._settings.timeout + self._settings.answer_timeout + seconds
         while True:
             found = await self._store.question(question.session_id, question.clarification_id)
             if found is None or found.state != "open" or found.id != question.id:

@@ -141,6 +141,7 @@ class Settings(BaseSettings):
     read_timeout: float = Field(120.0, gt=0, description="Seconds one file may take to read.")
     host: str = Field("127.0.0.1", description="Address that the service listens at.")
     port: int = Field(8000, ge=0, le=65_535, description="Port that the service listens at.")
+    workers: int = Field(1, ge=1, le=64, description="Processes that serve.")
     allowed_hosts: tuple[str, ...] = Field(
         (), description="Names that the service goes by, besides localhost."
     )

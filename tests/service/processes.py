@@ -45,6 +45,11 @@ class Process:
         self._process.send_signal(signal.SIGINT)
         return self._end()
 
+    def terminate(self) -> int:
+        """As a supervisor ends it; the exit code."""
+        self._process.terminate()
+        return self._end()
+
     def _end(self) -> int:
         self._process.communicate()
         return self._process.returncode

@@ -30,3 +30,24 @@ def test_an_address_that_others_reach_is_refused_without_a_key(isolated: Path) -
     assert done.returncode == 3
     assert "0.0.0.0" in done.stderr
     assert "anabranch keys create" in done.stderr
+
+
+def test_several_processes_serve_one_address(isolated: Path) -> None:
+    with serve_process(isolated / "kb", ANABRANCH_WORKERS="2") as process:
+        transport = httpx.HTTPTransport(retries=20)  # they are still opening the knowledge base
+        with httpx.Client(base_url=process.address, transport=transport, timeout=60) as client:
+            assert client.get("/readyz").json() == {"status": "ready"}
+        assert process.interrupt() == 0
+
+
+def test_a_port_that_is_taken_is_told(isolated: Path) -> None:
+    with serve_process(isolated / "kb") as process:
+        port = process.address.rpartition(":")[2]
+        done = subprocess.run(
+            [sys.executable, "-m", "anabranch", "serve", "--kb", "other", "--port", port],
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 3
+    assert "address already in use" in done.stderr

@@ -40,6 +40,11 @@ def empty(tmp_path: Path) -> Iterator[httpx.Client]:
         yield client
 
 
+def long_text(number: int) -> bytes:
+    """A text that takes a few seconds to embed: no two passages of it are the same."""
+    return "".join(f"Pear {number} of day {day} is green. " for day in range(1_500)).encode()
+
+
 def upload(client: httpx.Client, *files: tuple[str, bytes], **fields: str) -> httpx.Response:
     return client.post("/v1/sources", files=[("files", file) for file in files], data=fields)
 
@@ -172,7 +177,7 @@ def test_a_retry_adds_what_failed(empty: httpx.Client, tmp_path: Path) -> None:
 
 
 def test_a_cancelled_job_leaves_out_what_waits(empty: httpx.Client) -> None:
-    first = upload(empty, *((f"{n}.txt", b"Pears are green. " * 4_000) for n in range(12))).json()
+    first = upload(empty, *((f"{n}.txt", long_text(n)) for n in range(12))).json()
     second = upload(empty, ("leave.md", LEAVE)).json()
     assert empty.delete(f"/v1/jobs/{second['id']}").json()["status"] == "cancelled"
     empty.delete(f"/v1/jobs/{first['id']}")
@@ -185,7 +190,7 @@ def test_a_cancelled_job_leaves_out_what_waits(empty: httpx.Client) -> None:
 
 
 def test_a_job_whose_server_was_killed_is_taken_over(isolated: Path) -> None:
-    files = [(f"{n}.txt", f"Pear {n} is green. ".encode() * 2_000) for n in range(8)]
+    files = [(f"{n}.txt", long_text(n)) for n in range(4)]
     with (
         serve_process(isolated / "kb", ANABRANCH_LEASE_SECONDS="1") as dying,
         httpx.Client(base_url=dying.address, timeout=60) as client,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
+
 import uvicorn
+from uvicorn.supervisors import Multiprocess
 
 from anabranch.access import is_loopback
 from anabranch.errors import ConfigurationError
@@ -17,13 +21,24 @@ SECONDS_TO_STOP = 30
 def serve(settings: Settings) -> None:
     """Serve until told to stop. Raises ConfigurationError where that would be open to anyone."""
     check_address(settings)
-    uvicorn.run(
-        create_app(settings),
+    config = uvicorn.Config(
+        partial(create_app, settings),
+        factory=True,
         host=settings.host,
         port=settings.port,
+        workers=settings.workers,
         timeout_graceful_shutdown=SECONDS_TO_STOP,
         server_header=False,
     )
+    # uvicorn.run would want the app of several workers as a name, without our settings.
+    if settings.workers > 1:
+        Multiprocess(config, sockets=[config.bind_socket()]).run()
+        return
+    server = uvicorn.Server(config)
+    with suppress(KeyboardInterrupt):  # it has stopped in good order by then
+        server.run()
+    if not server.started:
+        raise ConfigurationError("The service could not start; what it logged says why.")
 
 
 def check_address(settings: Settings) -> None:
