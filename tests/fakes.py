@@ -24,6 +24,7 @@ from anabranch.lexicon import Lexicon
 from anabranch.ports import (
     Answerer,
     Budgets,
+    ConflictFinder,
     IndexedDocument,
     Parts,
     PassageText,
@@ -32,6 +33,7 @@ from anabranch.ports import (
     Vectors,
     Windows,
 )
+from anabranch.reasoning.conflict_finding import LocalConflictFinder
 from anabranch.settings import Settings
 from anabranch.trace import RunEvent
 from anabranch.types import (
@@ -481,6 +483,11 @@ class FakeBuilt:
         anonymizer: None,
     ) -> Answerer:
         return self.parts.answerer
+
+    def conflict_finder_for(
+        self, effort: str, *, ledger: Ledger, seconds: float, anonymizer: None
+    ) -> ConflictFinder:
+        return LocalConflictFinder()
 
     async def close(self) -> None:
         await self.parts.store.close()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from anabranch.both_sides import name_all_sides
 from anabranch.citations import guard
 from anabranch.fanout import attempt
 from anabranch.ledger import Ledger
-from anabranch.ports import Answerer
+from anabranch.ports import Answerer, ConflictFinder
 from anabranch.shown_text import ShownText
 from anabranch.trace import RunEvent, RunSink, Trace
 from anabranch.types import Evidence, Failure, Outcome, SubQuestion
@@ -45,16 +47,25 @@ class Telling:
         """The whole text, as it is in the outcome; empty where there is none."""
         self._tell(self._shown.end())
         if text != self._told:
-            self._sink(RunEvent("answer.delta", text=text, restart=bool(self._told)))
+            goes_on = text.startswith(self._told)
+            more = text[len(self._told) :] if goes_on else text
+            self._sink(RunEvent("answer.delta", text=more, restart=not goes_on))
             self._told = text
 
 
 async def write_answer(
-    outcome: Outcome, answerer: Answerer, *, seconds: float, sink: RunSink, ledger: Ledger
+    outcome: Outcome,
+    answerer: Answerer,
+    conflict_finder: ConflictFinder,
+    *,
+    seconds: float,
+    sink: RunSink,
+    ledger: Ledger,
 ) -> Outcome:
     """``outcome`` with its answer, every citation checked, and the step in its trace.
 
-    ``ledger`` is that of the answer alone.
+    Contradictions in the evidence are looked for meanwhile; an answer that rests on one side names
+    the others. ``ledger`` is that of the answer alone.
 
     An answerer that fails or takes longer than ``seconds`` leaves the evidence without an answer,
     and a Failure that says so.
@@ -67,18 +78,27 @@ async def write_answer(
         if report.status in ("answerable", "partial")
     ]
     with trace.step("answer", "write the answer") as step:
-        written = await attempt(
-            "answer",
-            answerer.answer(
-                outcome.effective_question, outcome.evidence, sub_questions=sub_questions
+        question, evidence = outcome.effective_question, outcome.evidence
+        written, conflicts = await asyncio.gather(
+            attempt(
+                "answer",
+                answerer.answer(question, evidence, sub_questions=sub_questions),
+                seconds,
             ),
-            seconds,
+            attempt(
+                "conflicts", conflict_finder.find(question, evidence, outcome.conflicts), seconds
+            ),
         )
+        if isinstance(conflicts, Failure):  # those that were found by rule stand
+            outcome = replace(outcome, failures=(*outcome.failures, conflicts))
+        else:
+            outcome = replace(outcome, conflicts=conflicts)
         if isinstance(written, Failure):  # the evidence stands without its answer
             step.detail["failure"] = written.kind
             outcome = replace(outcome, failures=(*outcome.failures, written))
         else:
-            answer = guard(written, outcome.evidence)
+            answer = guard(written, evidence)
+            answer = name_all_sides(answer, outcome.conflicts, evidence)
             step.detail.update(
                 mode=answer.mode,
                 citations=len(answer.citations),

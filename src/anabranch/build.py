@@ -17,6 +17,7 @@ from anabranch.ports import (
     Anonymizer,
     Answerer,
     Budgets,
+    ConflictFinder,
     Embedder,
     JobStore,
     Parts,
@@ -130,6 +131,23 @@ class Built:
 
         preferred = LlmAnswerer(model, say, key=self.signing_key)
         return DegradingAnswerer(preferred, self.parts.answerer, ledger)
+
+    def conflict_finder_for(
+        self, effort: Effort, *, ledger: Ledger, seconds: float, anonymizer: Anonymizer | None
+    ) -> ConflictFinder:
+        """What finds contradictions in the evidence of one request while its answer is written."""
+        from anabranch.reasoning.conflict_finding import LocalConflictFinder
+
+        local = LocalConflictFinder()
+        asked = self.models.in_role("grade", ledger, lambda: SHARE_OF_A_GRADE * seconds)
+        model = _anonymous(asked, anonymizer)
+        if model is None or effort == "minimal":
+            return local
+        from anabranch.reasoning.degrading import DegradingConflictFinder
+        from anabranch.reasoning.llm_conflicts import LlmConflictFinder
+
+        preferred = LlmConflictFinder(model, effort=effort, key=self.signing_key)
+        return DegradingConflictFinder(preferred, local, ledger)
 
     async def close(self) -> None:
         await self.models.close()

@@ -674,7 +674,12 @@ class KnowledgeBase:
         answerer = built.answerer_for(
             effort, ledger=ledger, seconds=seconds, say=telling.say, anonymizer=anonymizer
         )
-        outcome = await write_answer(outcome, answerer, seconds=seconds, sink=sink, ledger=ledger)
+        finder = built.conflict_finder_for(
+            effort, ledger=ledger, seconds=seconds, anonymizer=anonymizer
+        )
+        outcome = await write_answer(
+            outcome, answerer, finder, seconds=seconds, sink=sink, ledger=ledger
+        )
         telling.settle(outcome.answer.text if outcome.answer else "")
         return outcome
 

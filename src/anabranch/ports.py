@@ -31,6 +31,7 @@ from anabranch.types import (
     Answer,
     Background,
     Chunk,
+    Conflict,
     Document,
     Effort,
     Evidence,
@@ -277,6 +278,13 @@ class Answerer(Protocol):
         self, question: str, evidence: Sequence[Evidence], *, sub_questions: Sequence[SubQuestion]
     ) -> Answer:
         """An answer from the evidence alone, every sentence cited."""
+
+
+class ConflictFinder(Protocol):
+    async def find(
+        self, question: str, evidence: Sequence[Evidence], known: Sequence[Conflict]
+    ) -> tuple[Conflict, ...]:
+        """``known`` conflicts, found by rule, and further ones whose values stand in the evidence."""
 
 
 class SessionStore(Protocol):

@@ -12,10 +12,11 @@ from typing import TypeVar
 from anabranch.errors import AnabranchError, RemoteError
 from anabranch.ledger import Ledger
 from anabranch.lexicon import Lexicon
-from anabranch.ports import Answerer, Grader, Planner, Rewriter
+from anabranch.ports import Answerer, ConflictFinder, Grader, Planner, Rewriter
 from anabranch.types import (
     Answer,
     Background,
+    Conflict,
     Evidence,
     EvidenceGrade,
     Failure,
@@ -110,6 +111,23 @@ class DegradingRewriter:
             "rewrite_question.model", rewritten(self._preferred), lambda: rewritten(self._local),
             self._ledger,
         )  # fmt: skip
+
+
+class DegradingConflictFinder:
+    def __init__(self, preferred: ConflictFinder, local: ConflictFinder, ledger: Ledger) -> None:
+        self._preferred = preferred
+        self._local = local
+        self._ledger = ledger
+
+    async def find(
+        self, question: str, evidence: Sequence[Evidence], known: Sequence[Conflict]
+    ) -> tuple[Conflict, ...]:
+        return await _or_local(
+            "conflicts.model",
+            self._preferred.find(question, evidence, known),
+            lambda: self._local.find(question, evidence, known),
+            self._ledger,
+        )
 
 
 class DegradingAnswerer:

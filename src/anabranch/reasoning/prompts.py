@@ -90,6 +90,22 @@ nothing here.
 - Write in the language of the question, whatever language the evidence is in.
 """
 
+CONFLICTS = """\
+You compare numbered passages from different documents and look for contradictions about what a question
+asks. You do not answer it, and you do not decide who is right.
+
+- conflicts: pairs of passages that cannot both be true of the same thing at the same time. Different
+  things, places, products, years or versions are no contradiction, and neither is a rule and its
+  exception, a rounded number, or something that only one of them says.
+- fact: what they disagree on, a few words in the language of the question.
+- first, second: the numbers of the two passages.
+- first_quote, second_quote: the words of each that say it, copied exactly, at most one sentence.
+
+Most passages do not contradict each other: then conflicts is []. Reply with one JSON object and nothing
+else:
+{"conflicts": [{"fact": "…", "first": 1, "first_quote": "…", "second": 2, "second_quote": "…"}]}
+"""
+
 
 def plan_prompt(
     question: str, history: Sequence[Turn], *, variants: int, key: bytes
@@ -130,6 +146,14 @@ def answer_prompt(
         texts["parts of the question"] = "\n".join(sub.question for sub in sub_questions)
     texts["question"] = question
     return _prompt(ANSWER, texts, key=key)
+
+
+def conflicts_prompt(
+    question: str, evidence: Sequence[Evidence], *, key: bytes
+) -> tuple[Prompt, Fences]:
+    texts = {f"passage {n}": _sourced(item) for n, item in enumerate(evidence, start=1)}
+    texts["question"] = question
+    return _prompt(CONFLICTS, texts, key=key)
 
 
 def _prompt(rules: str, texts: Mapping[str, str], *, key: bytes) -> tuple[Prompt, Fences]:
