@@ -7,6 +7,7 @@ methods, their async twins in any loop, and streams share its limits, caches and
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -53,8 +54,12 @@ if TYPE_CHECKING:
     from anabranch.llama_index_retriever import AnabranchLlamaIndexRetriever
     from anabranch.outcome import RagRun
     from anabranch.ports import Anonymizer, RequestContext, Retriever
+    from anabranch.tracing import Tracing
+
+logger = logging.getLogger(__name__)
 
 Opener = Callable[[bool], Awaitable["Built | None"]]
+Observer = Callable[[Outcome], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +86,14 @@ class KnowledgeBase:
         settings: Settings,
         path: Path,
         retrievers: Sequence[Retriever] = (),
+        tracing: Tracing | None = None,
     ) -> None:
         self.path = path
         self.settings = settings
         self._opener = opener
         self._retrievers = tuple(retrievers)
+        self._tracing = tracing
+        self._observers: tuple[Observer, ...] = () if tracing is None else (tracing,)
         self._built: Built | None = None
         self._replaced: list[Built] = []
         self._opening = asyncio.Lock()
@@ -110,6 +118,7 @@ class KnowledgeBase:
         from anabranch.build import build
         from anabranch.foreign import open_retrievers
         from anabranch.manifest import read_manifest
+        from anabranch.tracing import Tracing
 
         settings = settings or load_settings()
         folder = Path(path if path is not None else settings.kb).absolute()
@@ -119,7 +128,21 @@ class KnowledgeBase:
             settings=settings,
             path=folder,
             retrievers=open_retrievers(retrievers),
+            tracing=Tracing.open(with_text=settings.log_text) if settings.otel else None,
         )
+
+    def observe(self, observer: Observer) -> Callable[[], None]:
+        """Hand the outcome of every run that ends to ``observer``, until what is returned is called.
+
+        It is called in the thread of the knowledge base, in the context of whoever asked. What it
+        raises is logged, and changes nothing for the run.
+        """
+        self._observers = (*self._observers, observer)
+
+        def stop() -> None:
+            self._observers = tuple(kept for kept in self._observers if kept is not observer)
+
+        return stop
 
     # ------------------------------------------------------------------------------- documents
 
@@ -654,6 +677,11 @@ class KnowledgeBase:
             )
         if outcome.evidence:
             context.sink(RunEvent("evidence", outcome=outcome))
+        for observer in self._observers:
+            try:
+                observer(outcome)
+            except Exception:
+                logger.exception("an observer of runs failed")
         context.sink(RunEvent(_ending(outcome.status), outcome=outcome))
         return outcome
 
@@ -773,6 +801,8 @@ class KnowledgeBase:
         """Close what is open. A closed knowledge base opens again when it is used."""
         for retriever in self._retrievers:
             retriever.close()
+        if self._tracing is not None:
+            self._tracing.flush()
         if not self._background.running:
             return
         for built in (*self._replaced, *filter(None, [self._built])):

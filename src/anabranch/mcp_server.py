@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar
 from urllib.parse import quote
 
@@ -233,9 +233,13 @@ def serve_http(base: KnowledgeBase, *, host: str, port: int) -> None:
 
     import uvicorn
 
+    from anabranch.service.logs import log_config
+    from anabranch.service.request_log import RequestLog, audit_run, observed
+
     gate = Gate(KeyBook(base.path), per_minute=base.settings.rate_limit)
     allowed = (host, *base.settings.allowed_hosts)
-    app = http_app(create_server(base), gate, host=host, allowed_hosts=allowed)
+    app = RequestLog(http_app(create_server(base), gate, host=host, allowed_hosts=allowed))
+    settings = base.settings
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family)
@@ -243,10 +247,12 @@ def serve_http(base: KnowledgeBase, *, host: str, port: int) -> None:
         raise ConfigurationError(
             f"Nothing can listen at {host!r}, port {port}: {error.strerror}. Give another --port."
         ) from error
-    with listening:
+    audit = partial(audit_run, with_text=base.settings.log_text)
+    with listening, observed(base, audit):
         at = f"[{host}]" if ":" in host else host
         print(f"http://{at}:{listening.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)
-        config = uvicorn.Config(app, log_level="warning", server_header=False)
+        logging = log_config(as_json=settings.log_format == "json", audit_file=settings.audit_file)
+        config = uvicorn.Config(app, log_config=logging, access_log=False, server_header=False)
         uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -260,6 +266,8 @@ class _Guarded:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         from starlette.datastructures import Headers
         from starlette.responses import JSONResponse
+
+        from anabranch.service.request_log import current_request
 
         if scope["type"] == "http":
             try:
@@ -279,6 +287,8 @@ class _Guarded:
                 await refusal(scope, receive, send)
                 return
             scope.setdefault("state", {})["caller"] = caller
+            if (info := current_request.get()) is not None:
+                info.caller = caller
         await self._app(scope, receive, send)
 
 

@@ -145,6 +145,16 @@ class Settings(BaseSettings):
     allowed_hosts: tuple[str, ...] = Field(
         (), description="Names that the service goes by, besides localhost."
     )
+    log_format: Literal["json", "text"] = Field(
+        "json", description="How the service logs: json (an object a line) or text."
+    )
+    log_text: bool = Field(
+        False, description="Whether questions may stand in the audit log and in traces."
+    )
+    audit_file: Path | None = Field(
+        None, description="Where the audit log goes; with the other logs when not set."
+    )
+    otel: bool = Field(False, description="Send each run as an OpenTelemetry trace.")
     rate_limit: int = Field(
         600, ge=0, description="Requests a minute that one key may make; 0: no limit."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
@@ -11,8 +12,11 @@ from starlette.middleware import Middleware
 from anabranch import __version__
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.service import asking, chat, health, jobs, pages, problems, sessions, sources
+from anabranch.service.metrics import Metrics
 from anabranch.service.origins import OriginCheck
+from anabranch.service.request_log import RequestLog, audit_run, observed
 from anabranch.service.state import open_service
+from anabranch.service.traces import JoinedTrace
 from anabranch.settings import Settings, load_settings
 
 _DESCRIPTION = (
@@ -26,24 +30,37 @@ def create_app(
 ) -> FastAPI:
     """The service over ``knowledge_base``; opened from the settings, and closed, where none is given."""
     settings = settings or load_settings()
+    metrics = Metrics()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        audit = partial(audit_run, with_text=settings.log_text)
         async with open_service(settings, knowledge_base) as service:
-            app.state.service = service
-            yield
+            app.state.service, app.state.metrics = service, metrics
+            with observed(service.knowledge_base, metrics.run, audit):
+                yield
 
     app = FastAPI(
         title="Anabranch",
         version=__version__,
         description=_DESCRIPTION,
         lifespan=lifespan,
-        middleware=[Middleware(OriginCheck, hosts=_hosts(settings))],
+        middleware=_middleware(settings, metrics),
     )
     problems.install(app)
     for routes in (asking, sessions, sources, pages, jobs, chat, health):
         app.include_router(routes.router)
     return app
+
+
+def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
+    """From the outside in: a request that is refused has its line in the log as well."""
+    joined = [Middleware(JoinedTrace)] if settings.otel else []
+    return [
+        Middleware(RequestLog, observe=metrics.request),
+        *joined,
+        Middleware(OriginCheck, hosts=_hosts(settings)),
+    ]
 
 
 def _hosts(settings: Settings) -> Sequence[str]:

@@ -10,6 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from anabranch.access import Caller
 from anabranch.keys import Role
+from anabranch.service.request_log import current_request
 from anabranch.service.state import Shared
 
 # For the API's own description; whether a key is needed depends on whether one was ever made.
@@ -24,6 +25,8 @@ async def caller(
     """Whoever sent the request; without any key that is the owner, on loopback."""
     found = await service.gate.admit(request.headers.get("authorization"))
     request.state.caller = found
+    if (info := current_request.get()) is not None:
+        info.caller = found
     return found
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request, Response
 
+from anabranch.service.caller import Reader
+from anabranch.service.metrics import MEDIA_TYPE
 from anabranch.service.problems import documented
 from anabranch.service.state import Shared
 
@@ -14,6 +16,12 @@ router = APIRouter(tags=["operations"])
 async def healthz() -> dict[str, str]:
     """The process lives."""
     return {"status": "ok"}
+
+
+@router.get("/metrics", responses=documented(401, 429), response_class=Response)
+async def metrics(request: Request, caller: Reader) -> Response:
+    """Counters for Prometheus."""
+    return Response(request.app.state.metrics.text(), media_type=MEDIA_TYPE)
 
 
 @router.get("/readyz", responses=documented(503))

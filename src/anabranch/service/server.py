@@ -12,6 +12,7 @@ from anabranch.access import is_loopback
 from anabranch.errors import ConfigurationError
 from anabranch.keys import KeyBook
 from anabranch.service.app import create_app
+from anabranch.service.logs import log_config
 from anabranch.settings import Settings
 
 # What still runs when the service is told to stop gets this long.
@@ -29,6 +30,10 @@ def serve(settings: Settings) -> None:
         workers=settings.workers,
         timeout_graceful_shutdown=SECONDS_TO_STOP,
         server_header=False,
+        access_log=False,
+        log_config=log_config(
+            as_json=settings.log_format == "json", audit_file=settings.audit_file
+        ),
     )
     # uvicorn.run would want the app of several workers as a name, without our settings.
     if settings.workers > 1:
