@@ -51,10 +51,8 @@ def served(base: KnowledgeBase, key: str = "none") -> Iterator[openai.OpenAI]:
 
 @pytest.fixture
 def client(world: World, tmp_path: Path) -> Iterator[openai.OpenAI]:
-    with world.knowledge_base() as base:
-        base.path = tmp_path / "kb"
-        with served(base) as client:
-            yield client
+    with world.knowledge_base(path=tmp_path) as base, served(base) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
