@@ -33,6 +33,10 @@ ROLES = {
 }
 
 
+# What a request may use; a model without one of them refuses it with a 400.
+OPTIONS = ("json_schema", "tools", "temperature", "stream_options", "system role")
+
+
 @dataclass
 class Line:
     """What the model says, or how it fails.
@@ -65,8 +69,8 @@ Script = Mapping[str, Said | Sequence[Said]] | Callable[[Mapping[str, Any]], Sai
 
 def role_of(request: Mapping[str, Any]) -> str:
     """Which role of ours asks; "" for a request of somebody else."""
-    system = next((m["content"] for m in request["messages"] if m["role"] != "user"), "")
-    return next((role for start, role in ROLES.items() if str(system).startswith(start)), "")
+    first = str(request["messages"][0]["content"])
+    return next((role for start, role in ROLES.items() if first.startswith(start)), "")
 
 
 def question_of(request: Mapping[str, Any]) -> str:
@@ -83,7 +87,7 @@ class ScriptedModel:
         self,
         script: Script,
         *,
-        understands: Sequence[str] = ("json_schema", "tools", "temperature", "stream_options"),
+        understands: Sequence[str] = OPTIONS,
         context_tokens: int | None = None,
     ) -> None:
         self.script = script
@@ -130,6 +134,7 @@ class ScriptedModel:
             "tools": bool(request.get("tools")),
             "temperature": request.get("temperature") is not None,
             "stream_options": "stream_options" in request,
+            "system role": any(m["role"] == "system" for m in request["messages"]),
         }
         return next((o for o, used in uses.items() if used and o not in self.understands), None)
 

@@ -18,7 +18,7 @@ from anabranch.models.limits import ProviderLimits
 from anabranch.ports import Prompt
 from anabranch.reasoning.llm_planning import PlanReply
 from anabranch.reasoning.structured_reply import schema_of
-from scripted_model import Line, ScriptedModel
+from scripted_model import OPTIONS, Line, ScriptedModel
 
 KEY = "sk-secret-0123456789"
 PROMPT = Prompt("You plan nothing.", "hello")
@@ -76,10 +76,12 @@ async def test_a_schema_is_asked_for_and_the_reply_counted() -> None:
 @pytest.mark.parametrize(
     ("understands", "calls", "mode"),
     [
-        (("json_schema", "tools", "temperature"), 1, "json_schema"),
-        (("tools", "temperature"), 2, "function_calling"),
-        (("temperature",), 3, "prompt"),
-        (("json_schema",), 2, "json_schema"),
+        (OPTIONS, 1, "json_schema"),
+        (("tools", "temperature", "system role"), 2, "function_calling"),
+        (("temperature", "system role"), 3, "prompt"),
+        (("json_schema", "system role"), 2, "json_schema"),
+        (("json_schema", "temperature"), 2, "json_schema"),
+        ((), 5, "prompt"),
     ],
 )
 async def test_what_a_model_does_not_understand_is_asked_once(
@@ -95,7 +97,7 @@ async def test_what_a_model_does_not_understand_is_asked_once(
 
 
 async def test_a_mode_that_is_set_is_the_only_one_tried() -> None:
-    with ScriptedModel(always("{}"), understands=("temperature",)) as server:
+    with ScriptedModel(always("{}"), understands=("temperature", "system role")) as server:
         with pytest.raises(RemoteError, match="json_schema is not supported"):
             await Asker(server, structured="json_schema").complete()
         assert len(server.requests) == 1
@@ -109,7 +111,7 @@ async def test_a_reply_that_was_cut_off_is_given_as_far_as_it_goes() -> None:
 
 async def test_broken_arguments_of_a_tool_call_are_given_as_they_are() -> None:
     with ScriptedModel(
-        always('{"complexity": "simp'), understands=("tools", "temperature")
+        always('{"complexity": "simp'), understands=("tools", "temperature", "system role")
     ) as server:
         assert await Asker(server).complete() == '{"complexity": "simp'
 
@@ -217,9 +219,10 @@ async def test_an_answer_comes_in_pieces_and_is_counted() -> None:
     assert (usage.input_tokens, usage.output_tokens) == (4, 5)
 
 
-async def test_a_stream_without_counts_is_estimated() -> None:
+@pytest.mark.parametrize("understands", [OPTIONS, ("temperature", "system role"), ()])
+async def test_a_stream_without_counts_is_estimated(understands: tuple[str, ...]) -> None:
     line = Line("It is 30 days [1].", usage=False)
-    with ScriptedModel(always(line)) as server:
+    with ScriptedModel(always(line), understands=understands) as server:
         asker = Asker(server)
         await asker.write()
     assert asker.ledger.usage().output_tokens > 0

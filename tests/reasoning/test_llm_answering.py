@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from anabranch.errors import UnusableReplyError
-from anabranch.reasoning.llm_answering import LlmAnswerer
+from anabranch.reasoning.llm_answering import LlmAnswerer, Spoken
 from anabranch.types import Answer, SubQuestion
 from fakes import evidence
 from scripted_chat import Replies
@@ -47,6 +47,35 @@ async def test_a_citation_quotes_what_comes_closest_in_its_evidence() -> None:
 async def test_an_answer_that_cites_nothing_that_there_is_cannot_be_used(text: str) -> None:
     with pytest.raises(UnusableReplyError, match="cites none"):
         await written(text)
+
+
+@pytest.mark.parametrize(
+    "thinking",
+    ["<think>It may be 47 [1]. Or not.</think>\n\n", "\n<THINKING>\nhm\n</THINKING> ",
+     "<reasoning></reasoning>"],
+)  # fmt: skip
+async def test_what_a_model_thinks_aloud_is_never_said(thinking: str) -> None:
+    spoken, whole = Spoken(), f"{thinking}Leave is 30 days a year [1]."
+    said = "".join(spoken.feed(character) for character in whole)
+    assert said.strip() == "Leave is 30 days a year [1]."
+    assert (await written(whole)).text == said.strip()
+
+
+async def test_thinking_without_its_first_tag_is_not_in_the_answer() -> None:
+    assert (await written("Hm, 47?</think>Leave is 30 days [1].")).text == "Leave is 30 days [1]."
+
+
+async def test_thinking_without_an_end_is_no_answer() -> None:
+    heard: list[str] = []
+    with pytest.raises(UnusableReplyError):
+        await written("<think>It is 30 days [1]. Or 20 [2].", heard)
+    assert heard == []
+
+
+@pytest.mark.parametrize("text", ["It < 30 days [1].", "<b>30</b> days [1].", "< 30 days [1]."])
+async def test_other_brackets_are_text(text: str) -> None:
+    spoken = Spoken()
+    assert "".join(spoken.feed(character) for character in text) == text
 
 
 async def test_evidence_and_parts_are_fenced() -> None:

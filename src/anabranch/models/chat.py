@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from anabranch.errors import ConfigurationError, RemoteError
+from anabranch.errors import RemoteError
 from anabranch.evidence import estimate_tokens
 from anabranch.ledger import Ledger, ModelCall
 from anabranch.models.chat_errors import Fault, read_fault
@@ -48,6 +48,8 @@ class ChatSettings:
     temperature: float | None = 0.0
     structured: Literal["auto", "json_schema", "function_calling", "prompt"] = "auto"
     cached_replies: int = 0
+    counts_streams: bool = True
+    system_role: bool = True
 
     def __repr__(self) -> str:  # the key stands in none
         return f"ChatSettings({self.name!r}, base_url={self.base_url!r})"
@@ -194,15 +196,16 @@ class ChatClient:
 
     async def _asked_otherwise(self, fault: Fault, mode: Mode) -> Mode | None:
         """The mode in which to ask again at once; None where that would be the same as before."""
-        if not fault.not_understood and not isinstance(fault.error, ConfigurationError):
+        if not fault.not_understood:
             return None
-        loaded = self._loaded
-        if loaded is not None and loaded.temperature is not None and "temperature" in fault.said:
-            self._settings = replace(self._settings, temperature=None)
-            self._retired.append(loaded)  # other calls are still under way with it
+        without = _without(self._settings, fault.said)
+        if without is not None:
+            self._settings = without
+            if self._loaded is not None:
+                self._retired.append(self._loaded)  # other calls are still under way with it
             self._loaded = None
             return mode
-        if self._settings.structured != "auto" or mode == MODES[-1] or not fault.not_understood:
+        if self._settings.structured != "auto" or mode == MODES[-1]:
             return None
         return MODES[MODES.index(mode) + 1]
 
@@ -224,7 +227,7 @@ class ChatClient:
 
     async def _ask(self, prompt: Prompt, schema: Mapping[str, Any] | None, mode: Mode) -> _Reply:
         model = (await self.load()).model
-        messages = _messages(prompt)
+        messages = _messages(prompt, system_role=self._settings.system_role)
         if schema is None or mode == "prompt":
             return self._reply(prompt, await model.ainvoke(messages))
         runnable = model.with_structured_output(dict(schema), method=mode, include_raw=True)
@@ -241,7 +244,8 @@ class ChatClient:
         model = (await self.load()).model
         text: list[str] = []
         spent_in = spent_out = 0
-        stream = aiter(model.astream(_messages(prompt)))
+        messages = _messages(prompt, system_role=self._settings.system_role)
+        stream = aiter(model.astream(messages))
         while True:
             async with asyncio.timeout(self._settings.timeout):  # for the next word, not for all
                 try:
@@ -342,7 +346,20 @@ class RequestModel:
             ) from None
 
 
-def _messages(prompt: Prompt) -> list[tuple[str, str]]:
+def _without(settings: ChatSettings, said: str) -> ChatSettings | None:
+    """``settings`` without what a refusal names; None where it names nothing that can be left out."""
+    if settings.temperature is not None and "temperature" in said:
+        return replace(settings, temperature=None)
+    if settings.counts_streams and "stream_options" in said:
+        return replace(settings, counts_streams=False)
+    if settings.system_role and "system" in said and ("role" in said or "message" in said):
+        return replace(settings, system_role=False)
+    return None
+
+
+def _messages(prompt: Prompt, *, system_role: bool = True) -> list[tuple[str, str]]:
+    if not system_role:  # the templates of some models know no system
+        return [("human", f"{prompt.system}\n\n{prompt.user}"), *prompt.exchange]
     return [("system", prompt.system), ("human", prompt.user), *prompt.exchange]
 
 

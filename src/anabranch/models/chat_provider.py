@@ -37,7 +37,6 @@ class Loaded:
     """A model's client. ``context_tokens`` is None where nobody says how much it reads."""
 
     model: BaseChatModel
-    temperature: float | None
     secrets: tuple[str, ...]
     prefers_tools: bool
     context_tokens: int | None
@@ -99,7 +98,8 @@ def load(settings: ChatSettings) -> Loaded:
         client = httpx.AsyncClient(timeout=settings.timeout + 5)
         # Their own limit between two chunks waits in a way that can lose a cancellation.
         options |= {
-            "http_async_client": client, "stream_usage": True, "stream_chunk_timeout": 0,
+            "http_async_client": client, "stream_usage": settings.counts_streams,
+            "stream_chunk_timeout": 0,
         }  # fmt: skip
 
     def made(**more: Any) -> BaseChatModel:
@@ -115,7 +115,6 @@ def load(settings: ChatSettings) -> Loaded:
     profile = getattr(chat, "profile", None) or {}
     return Loaded(
         model=chat,
-        temperature=settings.temperature,
         secrets=tuple(_secrets(chat)),
         prefers_tools=not profile.get("structured_output", True)
         and bool(profile.get("tool_calling")),
