@@ -301,6 +301,11 @@ def _about_different_things(one: _Claim, other: _Claim) -> bool:
     return _differ(*named)
 
 
+def names_another_thing(one: str, other: str) -> bool:
+    """Whether two sentences each name something that the other one does not."""
+    return _differ(_names(one), _names(other))
+
+
 def _differ(one: frozenset[str], other: frozenset[str]) -> bool:
     return bool(one - other) and bool(other - one)
 

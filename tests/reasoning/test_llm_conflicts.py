@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from anabranch.knowledge_base import KnowledgeBase
-from anabranch.reasoning.llm_conflicts import ConflictsReply, Pair, verified
+from anabranch.ports import Prompt
+from anabranch.reasoning.llm_conflicts import (
+    ConflictsReply,
+    LlmConflictFinder,
+    Pair,
+    verified,
+)
 from anabranch.settings import load_settings
-from anabranch.types import Outcome
-from fakes import evidence
+from anabranch.types import Effort, Outcome
+from fakes import KEY, evidence
 from scripted_model import Line, ScriptedModel, role_of
 
 ITEMS = [
@@ -76,6 +82,52 @@ def test_what_is_known_already_is_not_said_twice() -> None:
 )
 def test_a_reply_of_another_shape_has_no_pairs(given: Any) -> None:
     assert ConflictsReply.model_validate({"conflicts": given}).conflicts == ()
+
+
+# ------------------------------------------------------------------------------- when it is asked
+
+
+class Asked:
+    """A chat model that finds nothing and counts."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def complete(self, prompt: Prompt, *, schema: Mapping[str, Any] | None = None) -> str:
+        self.calls += 1
+        return '{"conflicts": []}'
+
+    async def write(self, prompt: Prompt, say: Callable[[str], None]) -> str:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("effort", "texts", "calls"),
+    [
+        ("standard", ["Annual leave is 30 days.", "Staff have annual leave of 28 days."], 1),
+        ("standard", ["年假为30天。", "年假是28天。"], 1),
+        ("standard", ["Annual leave is 30 days.", "Annual leave is 30 days a year."], 0),
+        (
+            "standard",
+            ["The annual leave of Berlin is 30 days.", "The annual leave of Boston is 20 days."],
+            0,
+        ),
+        ("standard", ["Annual leave is 30 days.", "The canteen opens in 28 days."], 0),
+        ("thorough", ["Annual leave is generous.", "There is no annual leave."], 1),
+        ("thorough", ["Annual leave is generous."], 0),
+    ],
+)
+async def test_it_is_asked_only_where_there_may_be_a_conflict(
+    effort: Effort, texts: list[str], calls: int
+) -> None:
+    items = [
+        evidence(text, n, source_id=f"s{n}", title="") for n, text in enumerate(texts, start=1)
+    ]
+    model = Asked()
+    question = "年假有多少天？" if "年假" in texts[0] else "How long is the annual leave?"
+    found = await LlmConflictFinder(model, effort=effort, key=KEY).find(question, items, ())
+    assert found == ()
+    assert model.calls == calls
 
 
 # -------------------------------------------------------------------------- in the run of a question

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from anabranch import language
+from anabranch import conflicts, language
 from anabranch.ports import ChatModel
 from anabranch.reasoning.prompts import conflicts_prompt
 from anabranch.reasoning.structured_reply import Text, ask
 from anabranch.types import Conflict, ConflictValue, Effort, Evidence
-from anabranch.values import Value, values
+from anabranch.values import values
 
 _MOST_CONFLICTS = 5
 _LONGEST_QUOTE = 400
@@ -98,19 +99,23 @@ def _telling(question: str, item: Evidence) -> Iterator[str]:
 
 
 def _may_conflict(question: str, compared: Sequence[Evidence], *, thorough: bool) -> bool:
-    by_source: dict[str, list[Value]] = {}
+    by_source: dict[str, list[str]] = {}
     for item in compared:
-        given = by_source.setdefault(item.source_id, [])
-        given.extend(value for said in _telling(question, item) for value in values(said))
-    if len(by_source) < 2:
-        return False
-    sources = list(by_source.values())
-    return thorough or any(
-        a.differs(b)
-        for number, one in enumerate(sources)
-        for other in sources[number + 1 :]
-        for a in one
-        for b in other
+        by_source.setdefault(item.source_id, []).extend(_telling(question, item))
+    if thorough or len(by_source) < 2:
+        return len(by_source) > 1
+    return any(
+        _give_other_values(said, other)
+        for one, another in combinations(by_source.values(), 2)
+        for said in one
+        for other in another
+    )
+
+
+def _give_other_values(one: str, other: str) -> bool:
+    """Whether two sentences give different values, and not plainly of different things."""
+    return any(a.differs(b) for a in values(one) for b in values(other)) and not (
+        conflicts.names_another_thing(one, other)
     )
 
 
