@@ -13,7 +13,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from anabranch.errors import SourceNotFoundError
-from anabranch.types import FOREIGN, AddReport, Clarification, Evidence, Outcome, SourceRecord
+from anabranch.types import (
+    FOREIGN,
+    AddReport,
+    Clarification,
+    Evidence,
+    Outcome,
+    SourceRecord,
+    Usage,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -245,9 +253,26 @@ def _lists(outcome: Outcome) -> list[tuple[str, list[str], str]]:
         ("closest, but not evidence", nearest, "dim"),
         ("what failed on the way", failures, "red"),
     ]
+    if outcome.usage.model_calls or outcome.usage.cached:
+        lists.append(("language models", [_usage(outcome.usage)], "dim"))
     if outcome.notices:
         lists.append(("to know", [clean(notice) for notice in outcome.notices], "yellow"))
     return [item for item in lists if item[1]]
+
+
+def _usage(usage: Usage) -> str:
+    """ "5 calls (plan 1, grade 3, answer 1), 1,204 tokens in, 96 out, cost 0.0013"."""
+    roles = ", ".join(f"{role} {spent.model_calls}" for role, spent in usage.by_role.items())
+    told = [
+        f"{usage.model_calls} calls ({roles})" if roles else "no call",
+        f"{usage.input_tokens:,} tokens in",
+        f"{usage.output_tokens:,} out",
+    ]
+    if usage.cached:
+        told.append(f"{usage.cached} from the cache")
+    if usage.cost is not None:
+        told.append(f"cost {usage.cost:.4g}")
+    return ", ".join(told)
 
 
 # ------------------------------------------------------------------- reports, sources and checks

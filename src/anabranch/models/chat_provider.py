@@ -30,6 +30,10 @@ PACKAGES = {
 }
 # Their clients take one of ours, and tell the tokens of a stream only if asked.
 _OPENAI = ("openai", "azure_openai")
+# Where LangChain calls the most tokens of a reply otherwise.
+_OUTPUT_TOKENS = {"ollama": "num_predict"}
+# Google's client takes 0 for its default of several.
+_NO_RETRIES = {"google_genai": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +84,10 @@ def load(settings: ChatSettings) -> Loaded:
     provider, model = split_name(settings.name, settings.base_url)
     options: dict[str, Any] = {
         # Tried again by us, within the request's deadline and the provider's limits.
-        "max_retries": 0,
+        "max_retries": _NO_RETRIES.get(provider or "", 0),
         # Ours ends first, and says so.
         "timeout": settings.timeout + 5,
-        "max_tokens": settings.output_tokens,
+        _OUTPUT_TOKENS.get(provider or "", "max_tokens"): settings.output_tokens,
     }
     if settings.temperature is not None:
         options["temperature"] = settings.temperature
