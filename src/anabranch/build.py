@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from anabranch.sessions.database import Database
 
 
-# Of the time that a request has left, what one model call may take: less than half of what the step
-# around it may, so that a second call, or the part that takes over, still fits.
-SHARE_OF_A_PLAN = 0.18
+# Of the time that a request has left. A plan or a rewrite, with its second try: less than the step
+# around it may take, so that the part that takes over still fits. A grade: one call of two.
+SHARE_OF_A_PLAN = 0.33
 SHARE_OF_A_GRADE = 0.3
 SHARE_OF_AN_ANSWER = 0.8
 
@@ -98,21 +98,21 @@ class Built:
 
         parts, key = self.parts, self.signing_key
 
-        def within(share: float) -> Callable[[], float]:
-            return lambda: max(
-                0.0, min(budgets.model_timeout, share * (deadline - time.perf_counter()))
+        def model(role: Role, seconds: Callable[[], float]) -> ChatModel | None:
+            return _anonymous(self.models.in_role(role, ledger, seconds), anonymizer)
+
+        def within(share: float, *, together: bool = False) -> Callable[[], float]:
+            return _call_seconds(
+                share, deadline=deadline, most=budgets.model_timeout, together=together
             )
 
-        def model(role: Role, share: float) -> ChatModel | None:
-            return _anonymous(self.models.in_role(role, ledger, within(share)), anonymizer)
-
-        if plans := model("plan", SHARE_OF_A_PLAN):
+        if plans := model("plan", within(SHARE_OF_A_PLAN, together=True)):
             preferred = LlmPlanner(plans, parts.planner, variants=budgets.variants, key=key)
             parts = replace(parts, planner=DegradingPlanner(preferred, parts.planner, ledger))
-        if grades := model("grade", SHARE_OF_A_GRADE):
+        if grades := model("grade", within(SHARE_OF_A_GRADE)):
             grader = LlmGrader(grades, parts.grader, context_tokens=budgets.context_tokens, key=key)
             parts = replace(parts, grader=DegradingGrader(grader, parts.grader, ledger))
-        if rewrites := model("rewrite", SHARE_OF_A_PLAN):
+        if rewrites := model("rewrite", within(SHARE_OF_A_PLAN, together=True)):
             rewriter = LlmRewriter(rewrites, key=key)
             parts = replace(parts, rewriter=DegradingRewriter(rewriter, parts.rewriter, ledger))
         return parts
@@ -181,6 +181,24 @@ def personal_data(settings: Settings) -> PersonalData | None:
         listed=settings.anonymize_list,
         models=settings.anonymize_ner,
     )
+
+
+def _call_seconds(
+    share: float, *, deadline: float, most: float, together: bool
+) -> Callable[[], float]:
+    """What a call that begins now may take, of the time until ``deadline``.
+
+    ``together``: every call has what is left of the first one's share.
+    """
+    ends: list[float] = []
+
+    def seconds() -> float:
+        now = time.perf_counter()
+        if not ends or not together:
+            ends[:] = [now + share * (deadline - now)]
+        return max(0.0, min(most, ends[0] - now))
+
+    return seconds
 
 
 async def build(folder: Path, settings: Settings, *, create: bool) -> Built | None:

@@ -32,6 +32,8 @@ Mode = Literal["json_schema", "function_calling", "prompt"]
 MODES: tuple[Mode, ...] = ("json_schema", "function_calling", "prompt")
 # Times that a call is sent while the provider is only busy or out of reach for a moment.
 MOST_TRIES = 3
+# And where no connection comes about: a server that is not there costs no more than a second.
+MOST_CONNECTIONS = 2
 # Seconds before the second try where the provider names none, doubled before the third.
 _PAUSE = 0.5
 
@@ -185,7 +187,7 @@ class ChatClient:
                 if other is not None:
                     mode, tries = other, 0
                     continue
-                if not fault.again or tries == MOST_TRIES:
+                if not fault.again or tries == (MOST_TRIES if fault.status else MOST_CONNECTIONS):
                     raise fault.error from None
                 await self._pause(fault, tries, jitter, deadline)
             else:
