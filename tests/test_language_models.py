@@ -21,10 +21,7 @@ COMPLEX = "How does the annual leave in Berlin differ from the annual leave in B
 PARTS = ["How much annual leave is there in Berlin?", "How much annual leave is there in Boston?"]
 PLAN = {**SIMPLE, "complexity": "complex", "reason": "two offices", "sub_questions": PARTS}
 ANSWER = "In Berlin it is 30 days [1]."
-# Two documents that give different values are compared: one more call for the model that grades.
-SCRIPT: Mapping[str, Any] = {
-    "plan": PLAN, "grade": GOOD, "answer": ANSWER, "conflicts": {"conflicts": []},
-}  # fmt: skip
+SCRIPT: Mapping[str, Any] = {"plan": PLAN, "grade": GOOD, "answer": ANSWER}
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +59,9 @@ def failed(outcome: Outcome) -> list[tuple[str, str]]:
 
 
 def roles(server: ScriptedModel) -> list[str]:
-    return sorted(role_of(request) for request in server.requests)
+    """Who was asked, but for the comparison of the evidence."""
+    asked = (role_of(request) for request in server.requests)
+    return sorted(role for role in asked if role != "conflicts")
 
 
 # ----------------------------------------------------------------------------------- all is well
@@ -77,9 +76,9 @@ def test_a_model_plans_grades_and_answers(opened: Callable[..., KnowledgeBase]) 
     assert outcome.answer is not None
     assert (outcome.answer.text, outcome.answer.mode) == (ANSWER, "llm")
     assert failed(outcome) == []
-    assert roles(server) == ["answer", "conflicts", "grade", "grade", "grade", "plan"]
-    assert outcome.usage.model_calls == 6
-    assert outcome.usage.by_role["grade"].model_calls == 4
+    assert roles(server) == ["answer", "grade", "grade", "grade", "plan"]
+    assert outcome.usage.model_calls == 5
+    assert outcome.usage.by_role["grade"].model_calls == 3
     assert outcome.usage.input_tokens == sum(
         len(str(message["content"]).split()) for r in server.requests for message in r["messages"]
     )
@@ -109,10 +108,7 @@ def test_each_role_has_the_model_that_is_set_for_it(opened: Callable[..., Knowle
         base = opened(server, fast_model="openai:fast", grade_model="openai:judge")
         base.ask(COMPLEX)
     used = {role_of(request): request["model"] for request in server.requests}
-    assert used == {
-        "plan": "fast", "rewrite": "fast", "grade": "judge", "conflicts": "judge",
-        "answer": "scripted",
-    }  # fmt: skip
+    assert used == {"plan": "fast", "rewrite": "fast", "grade": "judge", "answer": "scripted"}
 
 
 def test_a_fast_model_alone_plans_and_the_rest_is_done_here(
@@ -161,8 +157,8 @@ def test_kept_replies_answer_the_same_question_again(opened: Callable[..., Knowl
     with ScriptedModel(SCRIPT) as server:
         base = opened(server, model_cache=20)
         first, again = base.ask(COMPLEX), base.ask(COMPLEX)
-        assert len(server.requests) == first.usage.model_calls == 6
-    assert (again.usage.model_calls, again.usage.cached) == (0, 6)
+        assert len(server.requests) == first.usage.model_calls == 5
+    assert (again.usage.model_calls, again.usage.cached) == (0, 5)
     assert again.answer == first.answer
 
 
@@ -323,9 +319,9 @@ async def test_fifty_asks_share_four_slots_and_lose_nothing(
         f"Number {number} is 30 days [1]." for number in range(50)
     ]
     assert server.most_at_once <= 4
-    assert len(server.requests) == sum(outcome.usage.model_calls for outcome in outcomes) == 150
+    assert len(server.requests) == sum(outcome.usage.model_calls for outcome in outcomes)
     asked = [(role_of(request), question_of(request)) for request in server.requests]
-    assert len(set(asked)) == 150
+    assert len(set(asked)) == len(asked) >= 150
 
 
 async def test_a_busy_provider_is_waited_for_by_all(opened: Callable[..., KnowledgeBase]) -> None:
@@ -343,5 +339,5 @@ async def test_a_busy_provider_is_waited_for_by_all(opened: Callable[..., Knowle
     with ScriptedModel(reply) as server:
         base = opened(server, model_concurrency=2, timeout=100.0, model_timeout=60.0)
         outcomes = await asyncio.gather(*(base.aask(COMPLEX) for _ in range(10)))
-    assert len(server.requests) == sum(o.usage.model_calls for o in outcomes) == 40 + refused
+    assert len(server.requests) == sum(o.usage.model_calls for o in outcomes) == 30 + refused
     assert [failed(outcome) for outcome in outcomes] == [[]] * 10
