@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.server
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from anabranch.knowledge_base import KnowledgeBase
+from anabranch.ports import Anonymizer
+from anabranch.privacy.patterns import PatternFinder
+from anabranch.privacy.personal_data import PersonalData
 from anabranch.service.app import create_app
 from anabranch.settings import Settings
 from anabranch.tracing import Tracing
@@ -38,12 +41,17 @@ def world() -> World:
     return world
 
 
-def spans_of(outcome: Outcome, *, with_text: bool = False) -> dict[str, ReadableSpan]:
+def spans_of(
+    outcome: Outcome,
+    *,
+    with_text: bool = False,
+    begin: Callable[[], Anonymizer] | None = None,
+) -> dict[str, ReadableSpan]:
     """By the id of their event; that of the run by ''."""
     kept = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(kept))
-    Tracing(provider, with_text=with_text)(outcome)
+    Tracing(provider, with_text=with_text, begin=begin)(outcome)
     return {
         str((span.attributes or {}).get("anabranch.step.id", "")): span
         for span in kept.get_finished_spans()
@@ -178,3 +186,14 @@ def test_a_service_sends_its_runs_within_the_trace_of_whoever_asked(
     named = {attribute.key: attribute.value.string_value for attribute in
              received[0].resource_spans[0].resource.attributes}  # fmt: skip
     assert named["service.name"] == "anabranch"
+
+
+def test_texts_are_sent_without_personal_data_where_anonymising_is_on(world: World) -> None:
+    question = "How is ann.berg@example.com reached?"
+    world.store.found = {question: hits("At home.")}
+    personal = PersonalData([PatternFinder(("US",))], finds_names=False)
+    with world.knowledge_base() as base:
+        spans = spans_of(base.ask(question), with_text=True, begin=personal.begin)
+    sent = str([dict(span.attributes or {}) for span in spans.values()])
+    assert "ann.berg" not in sent
+    assert "How is EMAIL_1 reached?" in sent

@@ -118,7 +118,6 @@ class KnowledgeBase:
         from anabranch.build import build
         from anabranch.foreign import open_retrievers
         from anabranch.manifest import read_manifest
-        from anabranch.tracing import Tracing
 
         settings = settings or load_settings()
         folder = Path(path if path is not None else settings.kb).absolute()
@@ -128,7 +127,7 @@ class KnowledgeBase:
             settings=settings,
             path=folder,
             retrievers=open_retrievers(retrievers),
-            tracing=Tracing.open(with_text=settings.log_text) if settings.otel else None,
+            tracing=_tracing(settings),
         )
 
     def observe(self, observer: Observer) -> Callable[[], None]:
@@ -823,6 +822,19 @@ class KnowledgeBase:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _tracing(settings: Settings) -> Tracing | None:
+    """Where spans go, if anywhere; without personal data where anonymising is on."""
+    if not settings.otel:
+        return None
+    from anabranch.build import personal_data
+    from anabranch.tracing import Tracing
+
+    personal = personal_data(settings)
+    return Tracing.open(
+        with_text=settings.log_text, begin=None if personal is None else personal.begin
+    )
 
 
 def _ending(status: Status) -> EventName:

@@ -9,7 +9,7 @@ where there is one (https://opentelemetry.io/docs/specs/semconv/gen-ai/), else o
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import MissingExtraError
@@ -18,6 +18,8 @@ from anabranch.types import Outcome, TraceEvent
 if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.sdk.trace import TracerProvider
+
+    from anabranch.ports import Anonymizer
 
 # Spans are worth a wait at the end of a program, a collector that is away is not.
 FLUSH_MILLISECONDS = 3_000
@@ -28,15 +30,25 @@ _PLAIN = (str, bool, int, float)
 
 
 class Tracing:
-    """Makes spans of outcomes; ``with_text`` adds questions and what was searched for."""
+    """Makes spans of outcomes; ``with_text`` adds questions and what was searched for.
 
-    def __init__(self, provider: TracerProvider, *, with_text: bool = False) -> None:
+    ``begin`` gives what hides the personal data in the texts of one run, where anonymising is on.
+    """
+
+    def __init__(
+        self,
+        provider: TracerProvider,
+        *,
+        with_text: bool = False,
+        begin: Callable[[], Anonymizer] | None = None,
+    ) -> None:
+        self._begin = begin
         self._provider = provider
         self._tracer = provider.get_tracer("anabranch")
         self._with_text = with_text
 
     @classmethod
-    def open(cls, *, with_text: bool) -> Tracing:
+    def open(cls, *, with_text: bool, begin: Callable[[], Anonymizer] | None = None) -> Tracing:
         """Spans sent by OTLP over HTTP. Raises MissingExtraError without the extra ``otel``."""
         try:
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -52,18 +64,19 @@ class Tracing:
         about = {"service.name": "anabranch", "service.version": __version__}
         provider = TracerProvider(resource=Resource.create(about))
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-        return cls(provider, with_text=with_text)
+        return cls(provider, with_text=with_text, begin=begin)
 
     def __call__(self, outcome: Outcome) -> None:
         """The spans of a run that ends now, below the span that is current, if there is one."""
         from opentelemetry import trace
         from opentelemetry.trace import Status, StatusCode
 
+        hide = self._begin().hide if self._begin is not None else str
         began = time.time_ns() - _nanoseconds(outcome.elapsed_ms)
         run = self._tracer.start_span(
             "invoke_workflow anabranch",
             start_time=began,
-            attributes=dict(self._of_run(outcome)),
+            attributes=_hidden(self._of_run(outcome), hide),
         )
         if outcome.status == "failed":
             run.set_status(Status(StatusCode.ERROR))
@@ -74,7 +87,7 @@ class Tracing:
                 event.type,
                 context=within.get(event.parent or "", top),
                 start_time=began + _nanoseconds(event.started_ms),
-                attributes=dict(self._of_step(event)),
+                attributes=_hidden(self._of_step(event), hide),
             )
             if "failure" in event.detail:
                 span.set_status(Status(StatusCode.ERROR, str(event.detail["failure"])))
@@ -112,6 +125,10 @@ class Tracing:
     def flush(self) -> None:
         """Sends what is waiting, if whoever receives it is there."""
         self._provider.force_flush(FLUSH_MILLISECONDS)
+
+
+def _hidden(attributes: Iterator[tuple[str, Any]], hide: Callable[[str], str]) -> dict[str, Any]:
+    return {name: hide(value) if isinstance(value, str) else value for name, value in attributes}
 
 
 def _flat(detail: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

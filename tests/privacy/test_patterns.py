@@ -72,6 +72,7 @@ def test_it_is_found_wherever_it_stands(kind: str, value: str, around: str) -> N
         "Card 4111 1111 1111 1112 and IBAN DE89 3704 0044 0532 0130 02",
         "身份证样例11010519491231002Y，2024年5月12日，共1500人",
         "user@localhost, @name, a@b",
+        "At 2021-12-29 14:05. Since 1990, passengers 20000, in 1609–1626 and 1682 -1745, 1600 1752, Fontaine 16441",
     ],
 )
 def test_other_figures_are_left_alone(text: str) -> None:
@@ -91,6 +92,10 @@ def test_other_figures_are_left_alone(text: str) -> None:
 )
 def test_a_word_before_it_says_what_it_is(text: str, value: str) -> None:
     assert [item for _, item in found(text)] == [value]
+
+
+def test_an_address_ends_where_chinese_goes_on() -> None:
+    assert found("举报邮箱ann@mail.example.com举报电话") == [("EMAIL", "ann@mail.example.com")]
 
 
 def test_one_number_written_in_two_ways_has_one_key() -> None:

@@ -18,7 +18,9 @@ from anabranch.errors import ConfigurationError, MissingExtraError
 from anabranch.privacy.findings import WORD_CHARACTERS, Finding
 
 _EMAIL = re.compile(
-    r"[\w.!#$%&'*+/=?^`{|}~-]+[@＠](?:[^\W_](?:[\w-]*[^\W_])?\.)+[^\W\d_]{2,24}(?![\w-])"
+    r"[\w.!#$%&'*+/=?^`{|}~-]+[@＠](?:[^\W_](?:[\w-]*[^\W_])?\.)+"
+    # "com" ends where Chinese goes on without a space; Chinese endings are short.
+    r"(?:[A-Za-z]{2,24}|[^\W\d_A-Za-z]{2,4})(?![A-Za-z0-9_-])"
 )
 # Where CJK text runs into an address, the address is its last stretch of other characters.
 _BEFORE_EMAIL = re.compile(r"^.*[\u2e80-\u9fff\uf900-\ufaff](?=[\x21-\x7e])|^['`{|]+", re.DOTALL)
@@ -37,6 +39,8 @@ _MAYBE_PHONE = re.compile(
     r"(?:[ ,;]{0,3}(?:ext\.?|extension|x|#|转|轉|分机)[ .:：]{0,2}\d{1,6})?(?![A-Za-z0-9_])",
     re.IGNORECASE,
 )
+_LEAST_PHONE_DIGITS = 7
+_YEARS = re.compile(r"\b\d{4}-\d\d-\d\d\b|\b(?:1[5-9]|20)\d\d\s?[-–]?\s?(?:1[5-9]|20)\d\d\b")
 # Six digits in a row or nearly, or the letters and digits of the few numbers that have less.
 _MAYBE_ID = re.compile(r"(?:\d[ .\-/+]?){6}|\d{4}[A-Za-z]|[A-Za-z]{6}\d")
 
@@ -81,17 +85,17 @@ _NINO = re.compile(
 )
 # "passport no. C01X00T47", "身份证号：…": what follows is an identity number, checked or not.
 _LABELLED = re.compile(
-    r"(?:passports?|pass|reisepass(?:nummer)?|personalausweis(?:nummer)?|ausweisnummer|driv(?:er['’]?s?|ing)[ -]"
+    r"(?:(?:passports?|reisepass(?:nummer)?|personalausweis(?:nummer)?|ausweisnummer|driv(?:er['’]?s?|ing)[ -]"
     r"licen[cs]e|social security|\bSSN|\bITIN|\bTIN|tax(?:payer)? (?:id|identification)|national (?:id|identity|"
     r"insurance)|identity card|\bID card|\bID|\bBSN|\bSIN|\bTFN|\bNHS|\bNINO|medicare|steuer-?id(?:nummer)?|"
-    r"personal ?(?:nummer|number|code)|护照|身份证件?|身份證|居民证|驾驶证|驾照|通行证|社保卡?|医保卡?|证件)"
+    r"personal ?(?:nummer|number|code))(?![A-Za-z])|护照|身份证件?|身份證|居民证|驾驶证|驾照|通行证|社保卡?|医保卡?|证件)"
     r"(?:[ \t]*(?:no|nr|num|number|numbers|code|is|was|card|identification|号码|号|编号|是|为|號碼|號|[.:：#=(（])){0,4}"
     r"[ \t]*(?P<id>(?=[A-Za-z0-9]*[ .\-/]?[A-Za-z0-9]*\d)(?=(?:[^\d\n]{0,4}\d){5})[A-Za-z0-9](?:[A-Za-z0-9]|[ .\-/](?=\d)){4,24})",
     re.IGNORECASE,
 )
 # "Tel. 0123-4567": a number is a phone number here even where no region has such numbers.
 _LABELLED_PHONE = re.compile(
-    r"(?:\b(?:tele)?(?:phone|fon|fax)s?|\btel|\bmobile|\bmobil|\bcell(?:phone)?|\bhotline|电话|電話|手机|手機|座机|传真|热线)"
+    r"(?:\b(?:(?:tele)?(?:phone|fon|fax)s?|tel|mobile|mobil|cell(?:phone)?|hotline)(?![A-Za-z])|电话|電話|手机|手機|座机|传真|热线)"
     r"[ \t]*(?:no|nr|number|numbers|is|号码|号|是|為|为|[.:：#(（]){0,3}[ \t]*"
     r"(?P<phone>[+＋(]?\d(?:[ \t().\-–/]{0,3}\d){4,15})(?![A-Za-z0-9_])",
     re.IGNORECASE,
@@ -149,6 +153,8 @@ class PatternFinder:
             for region in self._regions or (None,):
                 found = list(self._phonenumbers.PhoneNumberMatcher(maybe.group(), region))
                 for match in found:
+                    if not _is_long_enough(match.raw_string):
+                        continue
                     number = self._phonenumbers.format_number(
                         match.number, self._phonenumbers.PhoneNumberFormat.E164
                     )
@@ -189,6 +195,11 @@ class PatternFinder:
             yield Finding(*match.span(), "ID", _compact(match.group()))
         for match in _LABELLED.finditer(text):
             yield Finding(*match.span("id"), "ID", _compact(match["id"]))
+
+
+def _is_long_enough(number: str) -> bool:
+    """Whether it is no date, span of years or count that some region has as a number too."""
+    return sum(map(str.isdigit, number)) >= _LEAST_PHONE_DIGITS and not _YEARS.search(number)
 
 
 def _passes(validate: Callable[[str], object], number: str) -> bool:
