@@ -129,11 +129,22 @@ async def test_a_repaired_spelling_stands_in_for_the_question() -> None:
     assert weights["q1"] <= 0.5
 
 
+async def weights_with(*weights: float, most: float = 0.8) -> list[float]:
+    variants = (Variant(f"wording {number}", weight=w) for number, w in enumerate(weights))
+    retrieval = await search(World(), *variants, weights=Weights(variant=most))
+    return [result.query.weight for result in retrieval.results]
+
+
 async def test_a_variant_counts_at_most_what_is_set() -> None:
-    variants = (Variant("holiday", weight=0.1), Variant("vacation", weight=0.9))
-    retrieval = await search(World(), *variants, weights=Weights(variant=0.2))
-    weights = [result.query.weight for result in retrieval.results]
-    assert weights == [1.0, 0.1, 0.2]
+    assert await weights_with(0.9, most=0.2) == [1.0, 0.2]
+    assert await weights_with(0.1, most=0.2) == [1.0, 0.1]
+
+
+async def test_many_variants_count_together_as_much_as_the_heaviest_alone() -> None:
+    question, heavy, light = await weights_with(0.3, 0.1)
+    assert question == 1.0
+    assert heavy + light == pytest.approx(0.3)
+    assert heavy == pytest.approx(3 * light)
 
 
 async def test_earlier_results_take_part_in_the_fan_in() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anabranch.fusion import (
+    POOL,
     ScoredList,
     absorb,
     deduplicate,
@@ -14,8 +15,9 @@ from anabranch.fusion import (
     identified,
     rank_score,
     to_passages,
+    with_the_rest,
 )
-from anabranch.types import Failure, Hit, LegResult, Query, QueryResult
+from anabranch.types import Failure, Hit, LegName, LegResult, Query, QueryResult
 from fakes import chunk, digest, hits, passage
 
 WEIGHTS = {"dense": 0.5, "text": 0.5}
@@ -56,6 +58,24 @@ def test_a_chunk_without_any_of_the_words_counts_as_zero_in_a_text_leg_that_foun
     cut_off = fuse_legs(result(dense, text), WEIGHTS, 2)
     assert complete[b.chunk.chunk_id] < complete[a.chunk.chunk_id]
     assert cut_off[b.chunk.chunk_id] == cut_off[a.chunk.chunk_id]
+
+
+MANY = hits(*(f"document {number}" for number in range(POOL + 20)), best=20.0)
+
+
+@pytest.mark.parametrize("leg", ["dense", "text"])
+def test_more_candidates_move_none_of_the_first(leg: LegName) -> None:
+    other = LegResult("text" if leg == "dense" else "dense", hits("document 3", "something else"))
+    asked_for_more = fuse_legs(result(LegResult(leg, MANY), other), WEIGHTS, 2 * POOL)
+    assert asked_for_more == fuse_legs(result(LegResult(leg, MANY[:POOL]), other), WEIGHTS, POOL)
+
+
+def test_what_is_beyond_the_first_comes_behind_all_of_them_in_its_order() -> None:
+    legs = [LegResult("dense", MANY), LegResult("text", MANY[:3])]
+    fused = fuse_legs(result(*legs), WEIGHTS, 2 * POOL)
+    whole = with_the_rest(fused, legs)
+    assert list(whole) == [*fused, *(hit.chunk.chunk_id for hit in MANY[POOL:])]
+    assert list(whole.values()) == sorted(whole.values(), reverse=True)
 
 
 def test_equal_scores_are_ordered_by_id() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from anabranch.bridging import HIGHEST_SHARE
 from anabranch.fanout import retrieve
-from anabranch.hops import follow_hops
+from anabranch.hops import FOLLOW_UPS, LATER_SHARE, follow_hops
 from anabranch.ports import RequestContext
 from anabranch.types import (
     Effort,
@@ -99,6 +100,38 @@ async def test_a_third_hop_starts_from_what_the_second_uncovered() -> None:
     from_the_band = bridges(retrieval)["Seattle"]
     assert from_the_band.parent == bridges(retrieval)[BRIDGE].id
     assert "Seattle" not in bridges(await search(made))
+
+
+async def test_a_third_hop_stands_behind_the_second() -> None:
+    made = world()
+    made.store.found = {**made.store.found, "Seattle": hits(CITY)}
+    followed = bridges(await search(made, effort="thorough"))
+    assert 0 < followed["Seattle"].weight <= LATER_SHARE * followed[BRIDGE].weight
+
+
+async def test_names_that_standard_effort_leaves_out_stand_behind_those_it_asks_for() -> None:
+    made = world()
+    known = [f"Band{letter}" for letter in "abcdefgh"]
+    song = chunk(f"brother is a song recorded by {', '.join(known)}", "song.md", title="Brother")
+    found = {f"{name} city formed": hits(chunk(f"{name} formed in a city", name)) for name in known}
+    made.store.found = {QUESTION: (Hit(song, 0.9), Hit(OTHER, 0.5)), **found}
+    weights = [query.weight for query in bridges(await search(made, effort="thorough")).values()]
+    beyond = FOLLOW_UPS["standard"]
+    assert len(weights) > beyond
+    assert max(weights[:beyond]) == pytest.approx(HIGHEST_SHARE)
+    assert max(weights[beyond:]) == pytest.approx(LATER_SHARE * HIGHEST_SHARE)
+
+
+async def test_thorough_effort_ranks_what_standard_found_as_standard_did() -> None:
+    made = world()
+    notes = [chunk(f"a note, number {n}", f"{n}.md", title="note") for n in range(150)]
+    found = (*FIRST, *(Hit(item, 0.4 - n / 1000) for n, item in enumerate(notes)))
+    made.store.found[QUESTION] = found[:100]
+    standard = texts(await search(made, candidates=100))
+    made.store.found[QUESTION] = found
+    thorough = texts(await search(made, candidates=200))
+    assert len(thorough) > len(standard)
+    assert thorough[: len(standard)] == standard
 
 
 @pytest.mark.parametrize("kind", ["sub_question", "step_back", "hyde"])

@@ -20,6 +20,7 @@ from anabranch.fusion import (
     fuse_queries,
     to_passages,
     with_foreign,
+    with_the_rest,
 )
 from anabranch.language import window_spans
 from anabranch.languages import is_readable
@@ -162,6 +163,9 @@ def ranked(
     rankings = {r.query.id: known.get(r.query.id) or own_ranking(r, context) for r in results}
     bridges = [result.query for result in results if result.query.kind == "bridge"]
     combined = lift(looked.scores, [Bridge(rankings[q.id], q.weight, q.is_clause) for q in bridges])
+    own = [r for r in results if r.query.kind != "bridge" and r.query.retriever is None]
+    combined = with_the_rest(combined, [leg for result in own for leg in result.legs])
+    rankings |= {r.query.id: with_the_rest(rankings[r.query.id], r.legs) for r in own}
     combined = with_foreign(combined, results, rankings)
     if most is not None:
         combined = dict(islice(combined.items(), most))

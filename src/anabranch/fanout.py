@@ -263,25 +263,28 @@ def _with_variants(
 ) -> tuple[Query, ...]:
     repaired = any(variant.kind == "spelling" for variant in variants)
     first = replace(question, weight=MISSPELLED_WEIGHT) if repaired else question
-    others = (
+    others = [variant.weight for variant in variants if variant.kind != "spelling"]
+    queries = (
         Query(
             id=f"q{index + 1}" if question.id == "q1" else f"{question.id}.{index}",
             text=variant.text,
             kind=variant.kind,
-            weight=_weight(variant, context),
+            weight=_weight(variant, others, context),
             parent=question.id,
             group=question.group,
         )
         for index, variant in enumerate(variants, start=1)
     )
-    return (first, *others)
+    return (first, *queries)
 
 
-def _weight(variant: Variant, context: RequestContext) -> float:
-    """A repaired spelling stands for the question; any other variant counts at most what is set."""
+def _weight(variant: Variant, others: Sequence[float], context: RequestContext) -> float:
+    """A repaired spelling stands for the question; all other variants together count as much as
+    the heaviest of them, and at most what is set: many wordings are one opinion, not many."""
     if variant.kind == "spelling":
         return variant.weight
-    return min(variant.weight, context.weights.variant)
+    together = min(max(others), context.weights.variant)
+    return together * (variant.weight / sum(others)) if together > 0 else 0.0
 
 
 def _as_read(query: Query, context: RequestContext) -> Query:
