@@ -8,6 +8,7 @@ from anabranch.written_forms import (
     chinese_number_forms,
     number_forms,
     other_script,
+    simplified,
     unit_form,
 )
 
@@ -59,3 +60,8 @@ def test_scripts_lead_to_each_other_where_that_is_certain() -> None:
     assert other_script()["屆"] == "届"
     assert other_script()["届"] == "屆"
     assert "发" not in other_script()  # 發 or 髮
+
+
+def test_traditional_characters_become_simplified_ones_and_nothing_else_changes() -> None:
+    assert simplified("臺灣的電腦與 PC, 2026年") == "台湾的电脑与 PC, 2026年"
+    assert simplified(simplified("圖書館")) == "图书馆"

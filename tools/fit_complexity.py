@@ -144,7 +144,7 @@ def fit(inputs: Array, labels: Array, weights: Array) -> Array:
     penalty = np.array([0.0] + [RIDGE] * len(SIGNS))
     coefficients = prior.copy()
     for _ in range(80):
-        chance = 1 / (1 + np.exp(-inputs @ coefficients))
+        chance = 1 / (1 + np.exp(-np.clip(inputs @ coefficients, -60, 60)))
         gradient = inputs.T @ (weights * (labels - chance)) - penalty * (coefficients - prior)
         free = (coefficients > 0) | (gradient > 0)
         free[0] = True

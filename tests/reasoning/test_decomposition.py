@@ -82,6 +82,14 @@ def given_parts(question: str) -> list[str]:
             ["Which bridge was built in 1903?", "Which bridge was demolished in 1965?"],
         ),
         (
+            "What player was born in Tyler and drafted by Acme?",
+            ["What player was born in Tyler?", "What player was drafted by Acme?"],
+        ),
+        (
+            "What player was born in 1984 and played as a rookie in 2007?",
+            ["What player was born in 1984?", "What player played as a rookie in 2007?"],
+        ),
+        (
             "What does the safety data sheet say about gloves, and what does the site manual require instead?",
             ["What does the safety data sheet say about gloves?", "What does the site manual require about gloves?"],
         ),

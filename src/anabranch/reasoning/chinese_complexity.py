@@ -7,7 +7,6 @@ characters are read as their simplified ones, titles in 《》 as one word, so t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from anabranch.written_forms import simplified
 
@@ -190,12 +189,6 @@ def chinese_reason(text: str) -> str | None:
     """Why the question takes several facts, in words; None if it reads as simple."""
     asked = _as_read(text)
     return next((reason for pattern, reason in _PATTERNS if pattern.search(asked)), None)
-
-
-def chinese_reasons(text: str) -> Iterator[str]:
-    """Every reason there is, for measuring the rules one by one."""
-    asked = _as_read(text)
-    return (reason for pattern, reason in _PATTERNS if pattern.search(asked))
 
 
 def _as_read(text: str) -> str:

@@ -259,8 +259,10 @@ def conditions(text: str) -> Parts:
     ):
         return []
     second = match["second"]
-    carried = re.match(rf"(is|was|has|are|were|have)\s+(?!born\b){_PARTICIPLE}\b", match["first"])
-    if carried and re.match(rf"{_PARTICIPLE}\b", second):
+    carried = re.match(rf"(is|was|has|are|were|have)\s+(born\b)?{_PARTICIPLE}?\b", match["first"])
+    # "was born in Tyler and drafted by …" carries its verb on, "was born in 1984 and played …" does not.
+    passive = re.match(rf"{_PARTICIPLE}\s+by\b", second)
+    if carried and re.match(rf"{_PARTICIPLE}\b", second) and (passive or not carried[2]):
         second = f"{carried[1]} {second}"  # "was built in 1903 and demolished in 1965"
     why = "one of the conditions"
     return [(asked(f"{match['wh']} {noun} {fact}"), why) for fact in (match["first"], second)]

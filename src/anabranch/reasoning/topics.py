@@ -14,7 +14,9 @@ _PRONOUN = re.compile(
 )
 _POSSESSIVE = frozenset({"its", "their", "his", "her"})
 _OF_THINGS = frozenset({"it", "its", "there"})
-_NAMES_OF = re.compile(r"^(?:the\s+)?names?\s+of\s+", re.I)
+_NAMES_OF = re.compile(
+    r"^(?:the\s+)?(?:names?|birthplaces?|hometowns?|ages?|birthdays?)\s+of\s+", re.I
+)
 # "The price of the Dipper … how heavy is it": what has the quality is meant, not the quality.
 _QUALITY_OF = re.compile(
     r"^(?:the\s+)?(?:price|cost|fee|weight|length|height|width|depth|size|age|colour|color|name|"
