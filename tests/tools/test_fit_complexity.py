@@ -23,13 +23,14 @@ def tool():
 
 
 def test_a_sign_that_speaks_for_plain_questions_gets_no_weight(tool):
-    signs = len(tool.SIGNS)
-    rows = np.random.default_rng(1).integers(0, 2, (400, signs + 1)).astype(float)
+    random = np.random.default_rng(1)
+    rows = (random.random((600, len(tool.SIGNS) + 1)) < 0.05).astype(float)
     rows[:, 0] = 1
     told, misled = tool.SIGNS.index("two_kinds"), tool.SIGNS.index("two_numbers")
-    labels = (rows[:, 1 + told] == 1).astype(float)
-    rows[:, 1 + misled] = 1 - labels
-    fitted = tool.fit(rows, labels, np.ones(400))
+    labels = (random.random(600) < 0.5).astype(float)
+    rows[:, 1 + told] = random.random(600) < 0.1 + 0.7 * labels
+    rows[:, 1 + misled] = random.random(600) < 0.8 - 0.7 * labels
+    fitted = tool.fit(rows, labels, np.ones(600))
     assert fitted[1 + told] > 1
     assert fitted[1 + misled] == 0
     assert (fitted[1:] >= 0).all()
