@@ -489,6 +489,9 @@ class FakeBuilt:
     ) -> ConflictFinder:
         return LocalConflictFinder()
 
+    def agent(self, ledger: Ledger, *, seconds: float, tools: Sequence[Any] = ()) -> None:
+        return None
+
     async def close(self) -> None:
         await self.parts.store.close()
 

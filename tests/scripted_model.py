@@ -29,6 +29,7 @@ ROLES = {
     "You judge": "grade",
     "A search in": "rewrite",
     "You answer": "answer",
+    "You talk": "agent",
     "You compare": "conflicts",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from anabranch.errors import ConfigurationError, InputError
 from anabranch.language import has_cjk
 from anabranch.ledger import Ledger
 from anabranch.ports import (
+    Agent,
     Anonymizer,
     Answerer,
     Budgets,
@@ -29,6 +30,8 @@ from anabranch.settings import Settings
 from anabranch.types import Effort, Role
 
 if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+
     from anabranch.models.chat_check import RoleCheck
     from anabranch.models.chat_models import ChatModels
     from anabranch.models.embedding_cache import EmbeddingCache
@@ -148,6 +151,20 @@ class Built:
 
         preferred = LlmConflictFinder(model, effort=effort, key=self.signing_key)
         return DegradingConflictFinder(preferred, local, ledger)
+
+    def agent(
+        self, ledger: Ledger, *, seconds: float, tools: Sequence[BaseTool] = ()
+    ) -> Agent | None:
+        """Who leads a conversation; None without a model.
+
+        With anonymising there is none either: it would be told what the user says as it is.
+        """
+        client = self.models.agent
+        if client is None or self.personal is not None:
+            return None
+        from anabranch.reasoning.agent import LlmAgent
+
+        return LlmAgent(client, ledger, seconds=seconds, tools=tools)
 
     async def close(self) -> None:
         await self.models.close()

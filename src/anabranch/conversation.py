@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from anyio import CancelScope
 
@@ -28,10 +28,13 @@ from anabranch.knowledge_base import KnowledgeBase
 from anabranch.notes import condensed, plain_text, refined, said, title_of
 from anabranch.ports import SessionStore
 from anabranch.records import Message, NewMessage, OpenQuestion, Session
-from anabranch.request import AskOptions, checked_question
+from anabranch.request import AskOptions
 from anabranch.settings import Settings
 from anabranch.trace import RunEvent
-from anabranch.types import Answer, Outcome, Turn, to_plain
+from anabranch.types import Outcome, Turn, to_plain
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
 
 # How often somebody who waits for another one's answer looks again.
 _SECONDS_BETWEEN_LOOKS = 0.2
@@ -41,8 +44,15 @@ class Conversation:
     """The sessions over one knowledge base."""
 
     def __init__(
-        self, knowledge_base: KnowledgeBase, store: SessionStore, settings: Settings
+        self,
+        knowledge_base: KnowledgeBase,
+        store: SessionStore,
+        settings: Settings,
+        *,
+        tools: Sequence[BaseTool] = (),
     ) -> None:
+        """``tools`` are LangChain tools that the agent has beside the search of the documents."""
+        self._tools = tuple(tools)
         self._knowledge_base = knowledge_base
         self._store = store
         self._settings = settings
@@ -66,8 +76,6 @@ class Conversation:
         question = None if new_question else await self._replied_to(session, text, clarification_id)
         if question is not None:
             events = self._reply(question, text, options)
-        elif (reply := small_talk.reply_to(text)) is not None:
-            events = self._talk(session, text, reply)
         else:
             events = self._ask(session, text, options)
         async with aclosing(cast(Any, events)):
@@ -80,31 +88,18 @@ class Conversation:
         self, session: Session, text: str, options: AskOptions
     ) -> AsyncIterator[RunEvent]:
         asked: AskOptions = {**options, "history": await self._history(session)}
-        events = self._knowledge_base.stream(text, **asked)
+        events = self._knowledge_base.stream_turn(text, tools=self._tools, **asked)
         async with aclosing(cast(Any, events)):
             async for event in events:
                 if event.name == "run.started":
-                    said_by_user = NewMessage("user", text)
-                    await self._store.keep(session.id, said_by_user, title=title_of(text))
+                    title = "" if small_talk.reply_to(text) else title_of(text)
+                    await self._store.keep(session.id, NewMessage("user", text), title=title)
                 if event.ends and event.outcome is not None:
                     [kept] = await self._store.keep(
                         session.id, _answer(event.outcome), hours=self._settings.clarification_hours
                     )
                     event = replace(event, message_id=kept.id)
                 yield event
-
-    async def _talk(self, session: Session, text: str, reply: str) -> AsyncIterator[RunEvent]:
-        started = time.perf_counter()
-        question = checked_question(text, longest=self._settings.max_question_characters)
-        yield RunEvent("run.started", text=question)
-        outcome = Outcome(
-            question, question, "answerable", "answer", "simple", "small talk: nothing was searched",
-            confidence=1.0, answer=Answer(reply, "extractive"),
-            elapsed_ms=(time.perf_counter() - started) * 1000,
-        )  # fmt: skip
-        kept = await self._store.keep(session.id, NewMessage("user", text), _answer(outcome))
-        yield RunEvent("answer.delta", text=reply)
-        yield RunEvent("run.finished", outcome=outcome, message_id=kept[-1].id)
 
     async def _history(self, session: Session) -> list[Turn]:
         """The last turns as they were, with what the older ones come to before them."""

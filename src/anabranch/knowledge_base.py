@@ -36,6 +36,7 @@ from anabranch.types import (
     EMPTY,
     FOREIGN,
     AddReport,
+    Answer,
     Document,
     Effort,
     FileReport,
@@ -47,6 +48,7 @@ from anabranch.types import (
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
+    from langchain_core.tools import BaseTool
 
     from anabranch.build import Built
     from anabranch.foreign import ForeignRetriever
@@ -438,6 +440,16 @@ class KnowledgeBase:
             lambda sink: self._resume(snapshot, reply, options, answer=answer, sink=sink)
         )
 
+    def stream_turn(
+        self, text: str, *, tools: Sequence[BaseTool] = (), **options: Unpack[AskOptions]
+    ) -> AsyncIterator[RunEvent]:
+        """A turn of a conversation, as typed events; the last one carries the outcome.
+
+        Small talk is answered without a search; so is, with a language model, what its agent takes
+        for small talk or does with one of ``tools``. All else is ``stream``.
+        """
+        return self._background.stream(lambda sink: self._turn(text, options, tools, sink))
+
     async def ranked(self, question: str, **options: Unpack[AskOptions]) -> RagRun:
         """The run of a question with the whole fused ranking behind its outcome (for evaluation)."""
         return await self._background.submit(self._ranked(question, options))
@@ -628,6 +640,41 @@ class KnowledgeBase:
         context = await self._context(question, options, sink)
         run = await self._run(question, context)
         return await self._completed(run.outcome, context, answer=answer)
+
+    async def _turn(
+        self, text: str, options: AskOptions, tools: Sequence[BaseTool], sink: RunSink
+    ) -> Outcome:
+        from anabranch import small_talk
+        from anabranch.ledger import failure_of
+        from anabranch.talking import Turning, talked
+
+        question = self._checked_question(text)
+        if (reply := small_talk.reply_to(question)) is not None:
+            return talked(question, Answer(reply, "extractive"), sink)
+        built = await self._open()
+        ledger, turning = built.ledger(), Turning(sink)
+        minimal = budgets_of(options, self.settings).effort == "minimal"
+        # What plainly asks is searched, whatever a model would say: facts come from documents.
+        decided = minimal or (not tools and small_talk.asks(question))
+        seconds = self.settings.model_timeout
+        agent = None if decided else built.agent(ledger, seconds=seconds, tools=tools)
+
+        async def search() -> str:
+            turning.usage = ledger.usage()
+            outcome = await self._ask(text, options, sink=turning.pass_on)
+            return outcome.status
+
+        if agent is not None:
+            try:
+                talk = await agent.talk(question, history=options.get("history", ()), search=search)
+                if not talk.searched and talk.reply:
+                    answer = Answer(talk.reply, "llm")
+                    return talked(question, answer, sink, usage=ledger.usage())
+            except Exception as error:  # the edge of the agent: without it the question is searched
+                turning.failure = failure_of("agent", error)
+        if turning.outcome is None:
+            await search()
+        return turning.ended()
 
     def _checked_question(self, question: str) -> str:
         return checked_question(question, longest=self.settings.max_question_characters)

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from anabranch.errors import AnabranchError, RemoteError
 from anabranch.types import EMPTY, Failure, Role, RoleUsage, Usage
 
 # Of a million tokens in, and of a million tokens out, as providers print their prices.
 Price = tuple[float, float]
 _MILLION = 1_000_000
+
+
+def failure_of(where: str, error: Exception) -> Failure:
+    """``error`` as a failure of the request, which goes on without what raised it."""
+    kind = error.kind if isinstance(error, RemoteError) else type(error).__name__
+    said = str(error) if isinstance(error, AnabranchError) else f"{type(error).__name__}: {error}"
+    return Failure(where, kind, said[:300])
 
 
 @dataclass(slots=True)

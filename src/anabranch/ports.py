@@ -7,14 +7,15 @@ a ``Failure``. Nothing here imports an implementation.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from anabranch.ledger import Ledger
+from anabranch.ledger import Ledger, ModelCall
 from anabranch.lexicon import DocumentLexicon, Lexicon
 from anabranch.records import (
     Job,
@@ -42,12 +43,16 @@ from anabranch.types import (
     Passage,
     Plan,
     Rewrite,
+    Role,
     Scope,
     SourceRecord,
     SubQuestion,
     Turn,
     Variant,
 )
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 Vectors = npt.NDArray[np.float32]
 # Directions of window vectors: only the cosine with them is used, so that a byte a dimension with
@@ -285,6 +290,36 @@ class ConflictFinder(Protocol):
         self, question: str, evidence: Sequence[Evidence], known: Sequence[Conflict]
     ) -> tuple[Conflict, ...]:
         """``known`` conflicts, found by rule, and further ones whose values stand in the evidence."""
+
+
+class AgentModel(Protocol):
+    """A language model that LangChain calls, within our limits and counted."""
+
+    name: str
+
+    async def chat_model(self) -> BaseChatModel: ...
+
+    def counted(
+        self, tokens: int, *, role: Role, ledger: Ledger
+    ) -> AbstractAsyncContextManager[ModelCall]:
+        """A turn at the provider for one call; whoever sends it fills in what it spent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """What an agent made of a message: ``reply`` is its own, empty where it ``searched``."""
+
+    reply: str
+    searched: bool
+
+
+class Agent(Protocol):
+    """Decides whether a message needs a search of the documents."""
+
+    async def talk(
+        self, text: str, *, history: Sequence[Turn], search: Callable[[], Awaitable[str]]
+    ) -> Talk:
+        """Calls ``search`` at most once. Raises RemoteError, perhaps after it."""
 
 
 class SessionStore(Protocol):

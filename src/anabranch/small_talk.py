@@ -33,6 +33,11 @@ _REPLY = {
     for phrases, english, chinese in _REPLIES
     for phrase in phrases
 }
+_ASKS = re.compile(
+    r"[?？]|^(?:who|whose|what|when|where|which|why|how|can|could|may|do|does|did|is|are|was|were|"
+    r"tell|show|list|compare|explain|describe|find|give|summari[sz]e)\b"
+    r"|[吗呢]|什么|多少|哪|谁|怎|为何|为什么|几|是否|请问|介绍|比较|列出|说明"
+)
 _NO_WORDS = re.compile(r"[^\w\s]+|_")
 
 
@@ -40,3 +45,8 @@ def reply_to(text: str) -> str | None:
     """The reply to ``text`` in its language, where it is nothing but small talk."""
     bare = " ".join(_NO_WORDS.sub(" ", fold(text)).split())
     return _REPLY.get(bare) or _REPLY.get(bare.replace(" ", ""))
+
+
+def asks(text: str) -> bool:
+    """Whether ``text`` plainly asks for something: then nobody has to decide that it is searched."""
+    return bool(_ASKS.search(fold(text).strip()))

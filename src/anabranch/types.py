@@ -41,7 +41,7 @@ QueryKind = Literal[
 ]  # fmt: skip
 LegName = Literal["dense", "text", "foreign"]
 # What a language model is asked to do.
-Role = Literal["plan", "grade", "rewrite", "answer"]
+Role = Literal["plan", "grade", "rewrite", "answer", "agent"]
 FileStatus = Literal["added", "unchanged", "updated", "empty", "failed"]
 Level = Literal[1, 2, 3]
 

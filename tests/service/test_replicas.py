@@ -23,7 +23,7 @@ from model_server import ModelServer, Reply
 from postgres import new_schema, postgres_server
 from service.processes import Process, serve_process
 
-RACES = int(os.environ.get("REPLY_RACES", "10"))
+RACES = int(os.environ.get("REPLY_RACES", "5"))
 QUESTION, REPLY = "How long is the warranty?", "the Plover"
 LEASE = "2"
 

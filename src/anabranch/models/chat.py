@@ -11,7 +11,8 @@ import hashlib
 import json
 import random
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +26,7 @@ from anabranch.ports import Prompt
 from anabranch.types import Role
 
 if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage
 
 Mode = Literal["json_schema", "function_calling", "prompt"]
@@ -164,6 +166,24 @@ class ChatClient:
         )  # fmt: skip
         self._keep(key, reply.text)
         return reply.text
+
+    async def chat_model(self) -> BaseChatModel:
+        """LangChain's, for whoever calls it within ``counted``."""
+        return (await self.load()).model
+
+    @asynccontextmanager
+    async def counted(self, tokens: int, *, role: Role, ledger: Ledger) -> AsyncIterator[ModelCall]:
+        """A turn at the provider for a call of ``tokens`` that somebody else sends, once.
+
+        They fill in what it spent. What the provider's client raises comes out as an error of ours.
+        """
+        async with self._limits.turn(tokens):
+            call = ledger.begin(role, self.name)
+            try:
+                yield call
+            except Exception as error:
+                secrets = await self._secrets()
+                raise read_fault(error, model=self.name, secrets=secrets).error from None
 
     async def _tried(
         self, send: Callable[[ModelCall, Mode], Awaitable[_Reply]], prompt: Prompt, *,

@@ -54,6 +54,11 @@ class ChatModels:
         client = self._by_role.get(role)
         return None if client is None else RequestModel(client, role, ledger, seconds)
 
+    @property
+    def agent(self) -> ChatClient | None:
+        """The model that leads a conversation: the one that plans."""
+        return self._by_role.get("plan")
+
     def ledger(self) -> Ledger:
         return Ledger(self._prices)
 

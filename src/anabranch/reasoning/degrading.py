@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from anabranch.errors import AnabranchError, RemoteError
-from anabranch.ledger import Ledger
+from anabranch.ledger import Ledger, failure_of
 from anabranch.lexicon import Lexicon
 from anabranch.ports import Answerer, ConflictFinder, Grader, Planner, Rewriter
 from anabranch.types import (
@@ -19,7 +18,6 @@ from anabranch.types import (
     Conflict,
     Evidence,
     EvidenceGrade,
-    Failure,
     Passage,
     Plan,
     Rewrite,
@@ -38,11 +36,7 @@ async def _or_local(
     try:
         return await preferred
     except Exception as error:  # the edge of what may fail: behind it the local part stands
-        kind = error.kind if isinstance(error, RemoteError) else type(error).__name__
-        said = (
-            str(error) if isinstance(error, AnabranchError) else f"{type(error).__name__}: {error}"
-        )
-        ledger.failures.append(Failure(where, kind, said[:300]))
+        ledger.failures.append(failure_of(where, error))
     return await local()
 
 

@@ -13,6 +13,16 @@ from anabranch.ports import Prompt
 from anabranch.reasoning.fences import Fences, fence
 from anabranch.types import Evidence, Passage, SubQuestion, Turn
 
+AGENT = """\
+You talk with somebody about their own documents. You know nothing of what stands in these.
+
+- If the message asks for anything that documents could hold, or goes on with such a question, or
+  you are not sure: call search_documents, once. It finds and writes the answer; you add nothing.
+- If another tool is meant for what the message wants, use that one.
+- Only where the message wants no information at all (thanks, a greeting, a remark on the talk itself)
+  reply yourself: one or two short sentences, no facts, in the language of the message.
+"""
+
 PLAN = """\
 You plan how a question is searched in somebody's own documents. You do not answer it.
 

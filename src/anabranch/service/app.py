@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
@@ -19,6 +20,9 @@ from anabranch.service.state import open_service
 from anabranch.service.traces import JoinedTrace
 from anabranch.settings import Settings, load_settings
 
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+
 _DESCRIPTION = (
     "Ask documents: an answer with its evidence, or an honest no. Errors are problem documents "
     "(RFC 9457). Runs come as one outcome, or with `Accept: text/event-stream` as events."
@@ -26,16 +30,22 @@ _DESCRIPTION = (
 
 
 def create_app(
-    settings: Settings | None = None, *, knowledge_base: KnowledgeBase | None = None
+    settings: Settings | None = None,
+    *,
+    knowledge_base: KnowledgeBase | None = None,
+    tools: Sequence[BaseTool] = (),
 ) -> FastAPI:
-    """The service over ``knowledge_base``; opened from the settings, and closed, where none is given."""
+    """The service over ``knowledge_base``; opened from the settings, and closed, where none is given.
+
+    ``tools`` are LangChain tools that the agent of a conversation has beside the documents.
+    """
     settings = settings or load_settings()
     metrics = Metrics()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         audit = partial(audit_run, with_text=settings.log_text)
-        async with open_service(settings, knowledge_base) as service:
+        async with open_service(settings, knowledge_base, tools) as service:
             app.state.service, app.state.metrics = service, metrics
             with observed(service.knowledge_base, metrics.run, audit):
                 yield

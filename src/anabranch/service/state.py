@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 from fastapi import Depends, Request
 
@@ -18,6 +18,9 @@ from anabranch.knowledge_base import KnowledgeBase
 from anabranch.ports import JobStore, SessionStore
 from anabranch.settings import Settings
 from anabranch.uploading import Uploads
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Service:
 
 @asynccontextmanager
 async def open_service(
-    settings: Settings, knowledge_base: KnowledgeBase | None
+    settings: Settings, knowledge_base: KnowledgeBase | None, tools: Sequence[BaseTool] = ()
 ) -> AsyncIterator[Service]:
     """Everything open and the jobs running; stopped and closed, in the other order, behind it.
 
@@ -57,7 +60,7 @@ async def open_service(
             gate=Gate(KeyBook(opened.path), per_minute=settings.rate_limit),
             sessions=stores.sessions,
             jobs=stores.jobs,
-            conversation=Conversation(opened, stores.sessions, settings),
+            conversation=Conversation(opened, stores.sessions, settings, tools=tools),
             uploads=uploads,
         )
 
