@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from anabranch.errors import KeyRefusedError, NotAllowedError, RateLimitError
@@ -41,6 +41,16 @@ class Caller:
     def scope(self) -> CallerScope:
         """What the caller may see, for any method of a knowledge base."""
         return {"within": self.collections, "principals": self.principals}
+
+    def covers(self, scope: CallerScope) -> bool:
+        """Whether all that could be seen within ``scope`` may be seen by the caller."""
+        return _covers(self.collections, scope.get("within")) and _covers(
+            self.principals, scope.get("principals")
+        )
+
+
+def _covers(mine: Sequence[str] | None, theirs: Sequence[str] | None) -> bool:
+    return mine is None or (theirs is not None and set(theirs) <= set(mine))
 
 
 # Whoever has the folder has everything in it: the caller where no key was ever made.

@@ -326,7 +326,13 @@ class SessionStore(Protocol):
     """Conversations and what they wait for. Everything raises StorageError where it is refused."""
 
     async def create_session(
-        self, owner: str, *, title: str = "", collections: Sequence[str] | None = None
+        self,
+        owner: str,
+        *,
+        title: str = "",
+        collections: Sequence[str] | None = None,
+        within: Sequence[str] | None = None,
+        principals: Sequence[str] | None = None,
     ) -> Session: ...
 
     async def sessions(self, owner: str, *, limit: int = 100, offset: int = 0) -> list[Session]:

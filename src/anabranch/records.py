@@ -27,13 +27,17 @@ JOB_ENDINGS: tuple[JobStatus, ...] = ("finished", "failed", "cancelled")
 class Session:
     """A conversation. ``collections`` narrows what its questions search; None: all.
 
-    ``note`` condenses the messages up to position ``noted``.
+    ``within`` and ``principals`` are what its owner might see when it began, as in
+    ``request.CallerScope``: all that is in it was found within that. ``note`` condenses the messages
+    up to position ``noted``.
     """
 
     id: str
     owner: str
     title: str
     collections: tuple[str, ...] | None
+    within: tuple[str, ...] | None
+    principals: tuple[str, ...] | None
     created_at: str
     updated_at: str
     note: str = ""

@@ -8,13 +8,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from anabranch.access import Caller
 from anabranch.decoding import normalise
+from anabranch.errors import NotAllowedError
 from anabranch.records import OpenQuestion, Session
+from anabranch.request import CallerScope
 from anabranch.service.bodies import MessageBody, SessionBody
 from anabranch.service.caller import Reader
 from anabranch.service.outcome_schema import RUN_RESPONSES
 from anabranch.service.problems import documented
-from anabranch.service.state import Shared
+from anabranch.service.state import Service, Shared
 from anabranch.service.streaming import outcome_of, run_response
 from anabranch.trace import RunEvent
 from anabranch.types import to_plain
@@ -26,7 +29,10 @@ router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 async def create_session(body: SessionBody, caller: Reader, service: Shared) -> dict[str, Any]:
     """Begin a conversation."""
     session = await service.sessions.create_session(
-        caller.name, title=normalise(body.title).strip(), collections=body.collections
+        caller.name,
+        title=normalise(body.title).strip(),
+        collections=body.collections,
+        **caller.scope,
     )
     return _shown(session)
 
@@ -40,13 +46,13 @@ async def sessions(
 ) -> list[dict[str, Any]]:
     """The caller's conversations, the one that was used last first."""
     found = await service.sessions.sessions(caller.name, limit=limit, offset=offset)
-    return [_shown(session) for session in found]
+    return [_shown(session, "note") for session in found]
 
 
-@router.get("/{session_id}", responses=documented(404))
+@router.get("/{session_id}", responses=documented(403, 404))
 async def session(session_id: str, caller: Reader, service: Shared) -> dict[str, Any]:
     """A conversation with its messages, as they were shown, and the questions that it waits for."""
-    found = await service.sessions.session(caller.name, session_id)
+    found = await _seen(session_id, caller, service)
     messages = await service.sessions.messages(found.id)
     waiting = await service.sessions.open_questions(found.id)
     return {
@@ -63,7 +69,7 @@ async def delete_session(session_id: str, caller: Reader, service: Shared) -> No
 
 
 @router.post(
-    "/{session_id}/messages", responses={**RUN_RESPONSES, **documented(404, 409, 410, 422)}
+    "/{session_id}/messages", responses={**RUN_RESPONSES, **documented(403, 404, 409, 410, 422)}
 )
 async def add_message(
     request: Request, session_id: str, body: MessageBody, caller: Reader, service: Shared
@@ -74,15 +80,30 @@ async def add_message(
     is a conflict (409) that carries the `answer`; one that comes too late (410) says what to
     `ask_afresh`.
     """
-    found = await service.sessions.session(caller.name, session_id)
+    found = await _seen(session_id, caller, service)
     events = service.conversation.turn(
         found,
         body.text,
-        options=body.options(caller, collections=found.collections),
+        options={**body.options(caller, collections=found.collections), **_scope(found)},
         clarification_id=body.clarification_id,
         new_question=body.new_question,
     )
     return await run_response(request, events, describe=_kept_in(found))
+
+
+def _scope(session: Session) -> CallerScope:
+    return {"within": session.within, "principals": session.principals}
+
+
+async def _seen(session_id: str, caller: Caller, service: Service) -> Session:
+    """The session, if all that is in it may still be seen: keys can be given less than they had."""
+    found = await service.sessions.session(caller.name, session_id)
+    if not caller.covers(_scope(found)):
+        raise NotAllowedError(
+            "This session was held with collections or documents that the key may not see any more. "
+            "Begin another one, and ask there."
+        )
+    return found
 
 
 def _kept_in(session: Session) -> Callable[[RunEvent], Mapping[str, Any]]:
@@ -97,8 +118,8 @@ def _kept_in(session: Session) -> Callable[[RunEvent], Mapping[str, Any]]:
     return describe
 
 
-def _shown(session: Session) -> dict[str, Any]:
-    hidden = ("owner", "noted")
+def _shown(session: Session, *hidden: str) -> dict[str, Any]:
+    hidden += ("owner", "noted", "within", "principals")
     return {name: value for name, value in to_plain(session).items() if name not in hidden}
 
 

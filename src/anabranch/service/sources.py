@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -9,12 +10,13 @@ from starlette.datastructures import FormData, UploadFile
 
 from anabranch.access import Caller
 from anabranch.errors import InputError, NotAllowedError
+from anabranch.ingest import source_id_of
 from anabranch.service.caller import Editor, Reader
 from anabranch.service.jobs import shown_job
 from anabranch.service.problems import documented
-from anabranch.service.state import Shared
+from anabranch.service.state import Service, Shared
 from anabranch.types import DEFAULT_COLLECTION, to_plain
-from anabranch.uploading import Upload
+from anabranch.uploading import Upload, checked_path
 
 router = APIRouter(prefix="/v1", tags=["documents"])
 
@@ -64,10 +66,11 @@ async def upload(
     """
     async with request.form(max_files=MOST_FILES, max_fields=MOST_FILES) as form:
         collection = str(form.get("collection") or DEFAULT_COLLECTION)
-        _check_collection(caller, collection)
+        files = _uploads(form)
+        await _check_allowed(caller, service, collection, files)
         job = await service.uploads.accept(
             caller.name,
-            _uploads(form),
+            files,
             collection=collection,
             allowed=[str(name) for name in form.getlist("allowed")],
         )
@@ -75,9 +78,20 @@ async def upload(
     return shown_job(job)
 
 
-def _check_collection(caller: Caller, collection: str) -> None:
+async def _check_allowed(
+    caller: Caller, service: Service, collection: str, files: Sequence[Upload]
+) -> None:
+    """Raises NotAllowedError where the caller would write what it may not see."""
     if caller.collections is not None and collection not in caller.collections:
         raise NotAllowedError(f"{caller.name!r} may not add to the collection {collection!r}.")
+    if caller.principals is None:
+        return
+    all_there = await service.knowledge_base.asources(within=[collection])
+    seen = await service.knowledge_base.asources(within=[collection], principals=caller.principals)
+    hidden = {record.source_id for record in all_there} - {record.source_id for record in seen}
+    for file in files:
+        if source_id_of(collection, checked_path(file.path)) in hidden:
+            raise NotAllowedError(f"{caller.name!r} may not replace the source {file.path!r}.")
 
 
 def _uploads(form: FormData) -> list[Upload]:

@@ -23,12 +23,18 @@ class SqlSessionStore(SqlQuestions):
         self._database = database
 
     async def create_session(
-        self, owner: str, *, title: str = "", collections: Sequence[str] | None = None
+        self,
+        owner: str,
+        *,
+        title: str = "",
+        collections: Sequence[str] | None = None,
+        within: Sequence[str] | None = None,
+        principals: Sequence[str] | None = None,
     ) -> Session:
         made = insert(sessions).values(
             id=new_id(), owner=owner, title=title,
-            collections=None if collections is None else list(collections),
-            note="", noted=0, messages=0, created_at=now(), updated_at=now(),
+            collections=_listed(collections), within=_listed(within),
+            principals=_listed(principals), note="", noted=0, messages=0, created_at=now(), updated_at=now(),
         )  # fmt: skip
         async with self._database.changing() as connection:
             row = (await connection.execute(made.returning(*sessions.c))).mappings().one()
@@ -147,13 +153,21 @@ async def _keep(
 
 
 def _session(row: RowMapping) -> Session:
-    narrowed = row["collections"]
     return Session(
         id=row["id"], owner=row["owner"], title=row["title"],
-        collections=None if narrowed is None else tuple(narrowed),
+        collections=_names(row["collections"]), within=_names(row["within"]),
+        principals=_names(row["principals"]),
         created_at=as_time(row["created_at"]), updated_at=as_time(row["updated_at"]),
         note=row["note"], noted=row["noted"],
     )  # fmt: skip
+
+
+def _listed(names: Sequence[str] | None) -> list[str] | None:
+    return None if names is None else [*names]
+
+
+def _names(listed: list[str] | None) -> tuple[str, ...] | None:
+    return None if listed is None else tuple(listed)
 
 
 def _message(row: RowMapping) -> Message:

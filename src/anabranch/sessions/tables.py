@@ -38,6 +38,8 @@ sessions = Table(
     Column("owner", String(200), nullable=False),
     Column("title", Text, nullable=False),
     Column("collections", JSON(none_as_null=True)),
+    Column("within", JSON(none_as_null=True)),
+    Column("principals", JSON(none_as_null=True)),
     Column("note", Text, nullable=False),
     Column("noted", Integer, nullable=False),
     # The position of the last message: counted up by the statement that reserves a place.

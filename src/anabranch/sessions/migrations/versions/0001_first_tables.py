@@ -35,6 +35,8 @@ def upgrade() -> None:
         sa.Column("owner", sa.String(length=200), nullable=False),
         sa.Column("title", sa.Text(), nullable=False),
         sa.Column("collections", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("within", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("principals", sa.JSON(none_as_null=True), nullable=True),
         sa.Column("note", sa.Text(), nullable=False),
         sa.Column("noted", sa.Integer(), nullable=False),
         sa.Column("messages", sa.Integer(), nullable=False),
