@@ -468,6 +468,8 @@ class FakeBuilt:
     def notices(self, question: str, *, foreign: bool) -> tuple[str, ...]:
         return ()
 
+    async def prepare(self, budgets: Budgets) -> None: ...
+
     def parts_for(
         self, budgets: Budgets, *, deadline: float, ledger: Ledger, anonymizer: None
     ) -> Parts:

@@ -237,6 +237,21 @@ def test_a_stalled_model_costs_no_more_than_the_request_has(
     assert outcome.answer is not None
 
 
+@pytest.mark.parametrize("role", ["plan", "grade", "rewrite"])
+def test_a_model_may_take_longer_than_a_query(
+    role: str, opened: Callable[..., KnowledgeBase]
+) -> None:
+    script = {**SCRIPT, "plan": SIMPLE, "grade": [WEAK, GOOD] if role == "rewrite" else GOOD}
+    with ScriptedModel({**script, role: Line("late", hold=threading.Event())}) as server:
+        base = opened(server, query_timeout=0.3, branch_timeout=0.3, model_timeout=1.5)
+        outcome = base.ask(COMPLEX)
+    # Told by the part, which did it here, and not by the step, which would have had to do without.
+    assert (WHERE[role], "timeout") in failed(outcome)
+    assert {where for where, _ in failed(outcome)}.isdisjoint(
+        {"classify_complexity", "grade_documents", "rewrite_question"}
+    )
+
+
 def test_a_second_reply_repairs_the_first(opened: Callable[..., KnowledgeBase]) -> None:
     with ScriptedModel({**SCRIPT, "plan": ["Let me think about it.", PLAN]}) as server:
         outcome = opened(server).ask(COMPLEX)

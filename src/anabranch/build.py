@@ -80,6 +80,11 @@ class Built:
         """An empty ledger for one request."""
         return self.models.ledger()
 
+    async def prepare(self, budgets: Budgets) -> None:
+        """Loads what the parts of a request will want, so that none of them is late for it."""
+        if budgets.effort != "minimal":
+            await self.models.load()
+
     def parts_for(
         self, budgets: Budgets, *, deadline: float, ledger: Ledger,
         anonymizer: Anonymizer | None,

@@ -770,6 +770,7 @@ class KnowledgeBase:
         scope = await self._checked_scope(built, scope_of(options), options.get("within"))
         budgets, ledger = budgets_of(options, settings), built.ledger()
         anonymizer = built.anonymizer()
+        await built.prepare(budgets)
         return RequestContext(
             parts=built.parts_for(
                 budgets, deadline=deadline, ledger=ledger, anonymizer=anonymizer

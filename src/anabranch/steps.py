@@ -161,7 +161,7 @@ async def grade_or_keep(
     found = await attempt(
         "grade_documents",
         grade(question, docs, context),
-        context.remaining(context.budgets.query_timeout, share=SHARE_OF_A_BRANCH),
+        context.remaining(_part_seconds(context), share=SHARE_OF_A_BRANCH),
     )
     if not isinstance(found, Failure):
         return found, ()

@@ -356,7 +356,7 @@ class RequestModel:
         )
 
     async def _within(self, ask: Callable[[asyncio.Timeout], Awaitable[str]]) -> str:
-        await self.client.load()  # the first import is no fault of the model's
+        await self.client.load()  # where it was not prepared: the import is no fault of the model's
         seconds = self.seconds()
         try:
             async with asyncio.timeout(seconds) as deadline:

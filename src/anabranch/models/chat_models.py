@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 
 from anabranch.errors import ConfigurationError
@@ -61,6 +62,11 @@ class ChatModels:
 
     def ledger(self) -> Ledger:
         return Ledger(self._prices)
+
+    async def load(self) -> None:
+        """Imports and makes every client. One that cannot be made says so when it is asked."""
+        loading = (client.load() for client in self._clients.values())
+        await asyncio.gather(*loading, return_exceptions=True)
 
     async def close(self) -> None:
         for client in self._clients.values():
