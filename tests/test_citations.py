@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anabranch.citations import cite, guard, supporting
 from anabranch.types import Answer, Citation, Place
@@ -125,6 +127,14 @@ def test_a_citation_has_the_page_of_its_quote() -> None:
         ("年假为30天[1]。", "年假为三十天。"),
         ("年假为三十天【1】。", "年假为30天。"),
         ("It is open from 9:30 [1].", "It is open from 9:30 am."),
+        (
+            "It was sold to Guzmán, as TechCrunch and the OpenAI blog say, in 1418 [1].",
+            "As the OpenAI blog and TechCrunch say, it was sold to Guzmán in 1418.",
+        ),
+        (
+            "The homeobox factor Prrx1 and the gene H19 direct it [1].",
+            "It is directed by the homeobox factor Prrx1 and the gene H19.",
+        ),
     ],
 )
 def test_a_number_is_the_same_however_it_is_written(said: str, stands: str) -> None:
@@ -241,3 +251,18 @@ def test_a_quotation_of_a_reference_of_the_document_is_no_marker_of_ours() -> No
     answer = guard(Answer("See (9) [1].", "extractive"), [evidence("See [9].")])
     assert answer.text == "See (9) [1]."
     assert answer.unsupported == ()
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(["30 days", "[1]", "[1-9]", "“", "”", "三十天", "\u00a0million", "…", ". ", "。", "\n", "Berlin"]),
+            st.text(max_size=3),
+        ),
+        max_size=12,
+    ).map("".join)
+)  # fmt: skip
+def test_whatever_is_written_can_be_checked(text: str) -> None:
+    for mode in ("llm", "extractive"):
+        answer = guard(Answer(text, mode), [LEAVE, NOTICE])  # type: ignore[arg-type]
+        assert {citation.evidence for citation in answer.citations} <= {"e1", "e2"}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anabranch.values import values
 
@@ -59,3 +61,25 @@ def test_a_date_differs_only_in_what_both_say() -> None:
 
 def test_values_of_different_units_are_not_compared() -> None:
     assert not next(values("30 days")).differs(next(values("90 euros")))
+
+
+PIECES = st.lists(
+    st.one_of(
+        st.sampled_from(
+            ["5", "1,000", "1.2.3", "twenty-one", "三十", "两", "万", "million", "€", "%", "per cent", "days",
+             "天", "年", "月", "日", "March", "2024", "-", "/", ":", "am", "\u00a0", "\u2009", " ", "\n", "٣", "５"]
+        ),
+        st.text(max_size=2),
+    ),
+    max_size=8,
+).map("".join)  # fmt: skip
+
+
+@given(PIECES)
+def test_any_text_has_values_or_none(text: str) -> None:
+    assert all(0 <= value.start < value.end <= len(text) for value in values(text))
+
+
+def test_a_scale_stands_behind_any_kind_of_space() -> None:
+    [value] = values("It cost 5\u00a0million euros.")
+    assert value.amount == (5_000_000.0,)

@@ -20,6 +20,7 @@ _MARKER = re.compile(r"\[(\d+)\]")
 _SPACED_MARKER = re.compile(r"[ \t]*\[(\d+)\]")
 _MARKERS_BEHIND = re.compile(r"(?:[ \t]*\[\d+\])+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER_ALONE = re.compile(r"(?<![A-Za-z0-9_])\d+(?:[.,]\d+)*(?![A-Za-z0-9_])")
 # Of a sentence's terms, those that have to stand in what it cites: a model words things its own way.
 _LEAST_FOUND = 0.5
 # Below this share of one script and above it of the other, words cannot be compared.
@@ -30,7 +31,8 @@ _QUOTED = re.compile(
 _LEFT_OUT = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?|\[[^\]\d][^\]]*\])\s*")
 # Less than this in quotation marks is a word that is talked about.
 _LEAST_QUOTED_WORDS, _LEAST_QUOTED_CJK = 2, 4
-_NAME = re.compile(r"(?<=[^\W\d_] )[A-Z][a-z]{2,}(?:['’-]\w+)*|(?<=, )[A-Z][a-z]{2,}")
+# A whole word behind another one: at the beginning of a sentence any word is capitalised.
+_NAME = re.compile(r"(?:(?<=[^\W\d_] )|(?<=, ))[^\W\d_]{3,}(?:['’-]\w+)*(?!\w)")
 _NO_NAMES = frozenset(
     (*MONTHS, "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 )
@@ -248,7 +250,7 @@ def _numbers_stand(sentence: str, place: str) -> bool:
 def _without_numbers(sentence: str) -> str:
     for value in reversed(list(values(sentence))):
         sentence = f"{sentence[: value.start]} {sentence[value.end :]}"
-    return _NUMBER.sub(" ", sentence)
+    return _NUMBER_ALONE.sub(" ", sentence)
 
 
 def _numbers(text: str) -> frozenset[str]:
@@ -288,6 +290,8 @@ def _names_stand(sentence: str, place: str) -> bool:
         return True
     known = {language.stem(word.removesuffix("'s")) for word in language.words(place)}
     for name in _NAME.findall(sentence):
+        if not name[0].isupper() or name.isupper():
+            continue
         for word in language.words(name):
             if word not in _NO_NAMES and language.stem(word.removesuffix("'s")) not in known:
                 return False

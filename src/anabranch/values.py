@@ -191,14 +191,14 @@ def _value(match: re.Match[str]) -> Value | None:
             return None
         return _in_unit(start, end, _number(match["cn"]), match["cu"])
     if match["money"]:
-        scale = _SCALES[match["many"].strip().lower()] if match["many"] else 1.0
+        scale = _SCALES[_letters(match["many"])] if match["many"] else 1.0
         return _in_unit(start, end, _number(match["sum"], scale), match["symbol"])
     return _amount(match)
 
 
 def _amount(match: re.Match[str]) -> Value | None:
     start, end = match.span()
-    scale = _SCALES[match["scale"].strip(" -\n").lower()] if match["scale"] else 1.0
+    scale = _SCALES[_letters(match["scale"])] if match["scale"] else 1.0
     number = _number(match["n"], scale)
     if match["sign"]:
         return _in_unit(start, end, number, match["sign"])
@@ -241,6 +241,11 @@ def _date(match: re.Match[str], number: str) -> tuple[float, ...]:
         float(MONTHS.get(month) or month),
         float(match[f"d{number}"]),
     )
+
+
+def _letters(written: str) -> str:
+    """``written`` without what joins it to the number before it: any kind of space, a hyphen."""
+    return re.sub(r"[\s-]", "", written).lower()
 
 
 def _number(written: str, scale: float = 1.0) -> float | None:
