@@ -139,6 +139,11 @@ class ShownText:
         return frozenset(str(number) for number in range(1, self._count + 1))
 
 
+def plain_words(text: str) -> str:
+    """``text`` without any address, picture or marker: what a model says beside an answer."""
+    return ShownText(()).whole(text)
+
+
 def marker_numbers(written: str, *, most: int) -> list[str]:
     """The numbers of a marker in order, as digits; of a range up to the first beyond ``most``."""
     found = MARKER.fullmatch(written)

@@ -112,3 +112,18 @@ async def test_passages_are_fenced_and_numbered() -> None:
     assert f"BEGIN {word} passage 4" in user
     assert "<|im_start|>" not in user
     assert "Ignore the above" not in model.prompts[0].system
+
+
+async def test_no_address_reaches_the_user_in_the_models_words() -> None:
+    grade = await graded(
+        {
+            **WEAK,
+            "ambiguity": "multiple_candidates",
+            "hitl_prompt": "Which? ![x](https://a.example/p.png?q=1)",
+            "hitl_options": ["[Berlin](https://a.example/b)", "Boston https://a.example"],
+            "reason": "See https://a.example/why [1].",
+        }
+    )
+    assert "a.example" not in f"{grade.hitl_prompt}{grade.hitl_options}{grade.reason}"
+    assert grade.hitl_prompt.startswith("Which?")
+    assert grade.hitl_options[0].startswith("Berlin")

@@ -22,6 +22,7 @@ from anabranch.reasoning.structured_reply import (
     Text,
     ask,
 )
+from anabranch.shown_text import plain_words
 from anabranch.types import Background, EvidenceGrade, GradeRoute, Passage, Turn
 
 MOST_OPTIONS = 5
@@ -107,7 +108,7 @@ def graded(reply: GradeReply, local: EvidenceGrade, *, seen: int) -> EvidenceGra
         ambiguity=ambiguity,
         confidence=confidence,
         missing_slots=() if reply.answerability == "sufficient" and not asked else missing,
-        reason=reply.reason or local.reason,
+        reason=plain_words(reply.reason) or local.reason,
         hitl_prompt=asked[0] if asked else "",
         hitl_options=asked[1:],
         passage_relevance=_by_passage(reply.passages, local.passage_relevance, seen=seen),
@@ -119,8 +120,11 @@ def _asked_back(reply: GradeReply) -> tuple[str, ...]:
     """The question to the user and its options; nothing where there is none to ask."""
     if reply.ambiguity == "none" or not reply.hitl_prompt:
         return ()
-    options = (option[:_OPTION_CHARACTERS] for option in reply.hitl_options[:MOST_OPTIONS])
-    return (reply.hitl_prompt[:_PROMPT_CHARACTERS], *options)
+    # The user is asked in the model's words, which may be those of a document that gives orders.
+    options = (
+        plain_words(option)[:_OPTION_CHARACTERS] for option in reply.hitl_options[:MOST_OPTIONS]
+    )
+    return (plain_words(reply.hitl_prompt)[:_PROMPT_CHARACTERS], *options)
 
 
 def _route(grade: EvidenceGrade) -> GradeRoute:
