@@ -69,11 +69,11 @@ def test_a_range_without_an_end_is_not_counted_out() -> None:
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        ("Ask ![chart](https://a.example/p.png?q=secret) now", "Ask chart… now"),
-        ("Ask ![](https://intranet.example/leave?year=2026) now", "Ask … now"),
-        ("Ask [here](https://a.example/?q=secret) now", "Ask here… now"),
-        ("Ask [here](javascript:alert(1)) now", "Ask here… now"),
-        ("Ask [here](//a.example/x 'title') now", "Ask here… now"),
+        ("Ask ![chart](https://a.example/p.png?q=secret) now", "Ask chart now"),
+        ("Ask ![](https://intranet.example/leave?year=2026) now", "Ask  now"),
+        ("Ask [here](https://a.example/?q=secret) now", "Ask here now"),
+        ("Ask [here](javascript:alert(1)) now", "Ask here now"),
+        ("Ask [here](//a.example/x 'title') now", "Ask here now"),
         ("Ask [![x](https://a.example/i)](https://a.example/l) now", "Ask […x…]… now"),
         ("Ask https://a.example/?q=secret, now", "Ask …, now"),
         ("Ask <https://a.example/secret> now", "Ask … now"),
@@ -88,10 +88,10 @@ def test_a_range_without_an_end_is_not_counted_out() -> None:
             "See https://intranet.example/leave?year=2026….secret",
         ),
         ("Ask [https:/](x)/a.example", "Ask https:/…/a.example"),
-        ("Ask ww[w.a.example/secret](x)", "Ask ww…w.a.example/secret…"),
+        ("Ask ww[w.a.example/secret](x)", "Ask ww…w.a.example/secret"),
         ("Ask <im<img =>g src=x>", "Ask <im…g src=x>"),
         ("[x]: https://a.example/secret", "[x]: …"),
-        ("Ask [here](https://intranet.example/leave?year=2026&q=secret)", "Ask here…"),
+        ("Ask [here](https://intranet.example/leave?year=2026&q=secret)", "Ask here"),
     ],
 )
 def test_an_address_that_is_not_in_the_evidence_is_not_shown(written: str, expected: str) -> None:

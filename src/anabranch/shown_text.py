@@ -120,7 +120,9 @@ class ShownText:
 
     def _unwrapped(self, label: str, match: re.Match[str]) -> str:
         run = _last_run(self._before + match.string[: match.start()])
-        return f"{GAP if run else ''}{self._cleaned(label)}{GAP}"
+        words = self._cleaned(label)
+        apart = _comes_apart(words or run, match.string[match.end() :][:2])
+        return f"{GAP if run else ''}{words}{'' if apart else GAP}"
 
     def _markers(self, written: str, match: re.Match[str], *, space: str = "") -> str:
         kept = ""
