@@ -12,7 +12,8 @@ import pytest
 
 from anabranch.errors import ConfigurationError, MissingExtraError, RemoteError
 from anabranch.ledger import Ledger
-from anabranch.models.chat import ChatClient, ChatSettings, RequestModel
+from anabranch.models.chat import ChatClient, RequestModel
+from anabranch.models.chat_exchange import ChatSettings
 from anabranch.models.chat_provider import check_name, split_name
 from anabranch.models.limits import ProviderLimits
 from anabranch.ports import Prompt
@@ -94,6 +95,17 @@ async def test_what_a_model_does_not_understand_is_asked_once(
         assert asker.client.mode == mode
         assert len(server.requests) == calls + 1
         await asker.client.close()
+
+
+async def test_what_many_calls_find_out_at_once_is_left_out_once() -> None:
+    understands = ("json_schema", "system role")
+    with ScriptedModel(always('{"complexity": "simple"}'), understands=understands) as server:
+        asker = Asker(server, slots=10)
+        asked = [asker.model.complete(Prompt("s", f"n {n}"), schema=SCHEMA) for n in range(10)]
+        await asyncio.gather(*asked)
+        await asker.client.close()
+        assert asker.client.mode == "json_schema"
+        assert len(server.requests) <= 20
 
 
 async def test_a_mode_that_is_set_is_the_only_one_tried() -> None:

@@ -13,13 +13,23 @@ import random
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import RemoteError
-from anabranch.evidence import estimate_tokens
 from anabranch.ledger import Ledger, ModelCall
 from anabranch.models.chat_errors import Fault, read_fault
+from anabranch.models.chat_exchange import (
+    MODES,
+    ChatSettings,
+    Mode,
+    Reply,
+    ask,
+    messages_of,
+    size_of,
+    stream,
+    without,
+)
 from anabranch.models.chat_provider import Loaded, load, split_name
 from anabranch.models.limits import ProviderLimits
 from anabranch.ports import Prompt
@@ -27,43 +37,13 @@ from anabranch.types import Role
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.messages import AIMessage
 
-Mode = Literal["json_schema", "function_calling", "prompt"]
-# From what binds a model's reply most to what every model can do.
-MODES: tuple[Mode, ...] = ("json_schema", "function_calling", "prompt")
 # Times that a call is sent while the provider is only busy or out of reach for a moment.
 MOST_TRIES = 3
 # And where no connection comes about: a server that is not there costs no more than a second.
 MOST_CONNECTIONS = 2
 # Seconds before the second try where the provider names none, doubled before the third.
 _PAUSE = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class ChatSettings:
-    """How a model is asked. ``name`` is as it was set, such as ``openai:gpt-…``."""
-
-    name: str
-    base_url: str | None = None
-    api_key: str = ""
-    timeout: float = 10.0
-    output_tokens: int = 2_000
-    temperature: float | None = 0.0
-    structured: Literal["auto", "json_schema", "function_calling", "prompt"] = "auto"
-    cached_replies: int = 0
-    counts_streams: bool = True
-    system_role: bool = True
-
-    def __repr__(self) -> str:  # the key stands in none
-        return f"ChatSettings({self.name!r}, base_url={self.base_url!r})"
-
-
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    text: str
-    input_tokens: int
-    output_tokens: int
 
 
 class ChatClient:
@@ -130,8 +110,9 @@ class ChatClient:
         if (kept := self._kept(key, ledger)) is not None:
             return kept
 
-        async def send(call: ModelCall, mode: Mode) -> _Reply:
-            return await self._ask(prompt, schema, mode)
+        async def send(settings: ChatSettings, mode: Mode, call: ModelCall) -> Reply:
+            model = (await self.load()).model
+            return await ask(model, settings, prompt, schema, mode)
 
         reply = await self._tried(
             send, prompt, structured=schema is not None, role=role, ledger=ledger, deadline=deadline
@@ -157,8 +138,9 @@ class ChatClient:
             pieces.append(piece)
             say(piece)
 
-        async def send(call: ModelCall, mode: Mode) -> _Reply:
-            return await self._stream(prompt, hear, call)
+        async def send(settings: ChatSettings, mode: Mode, call: ModelCall) -> Reply:
+            model = (await self.load()).model
+            return await stream(model, settings, prompt, hear, call)
 
         reply = await self._tried(
             send, prompt, structured=False, role=role, ledger=ledger, deadline=deadline,
@@ -186,24 +168,26 @@ class ChatClient:
                 raise read_fault(error, model=self.name, secrets=secrets).error from None
 
     async def _tried(
-        self, send: Callable[[ModelCall, Mode], Awaitable[_Reply]], prompt: Prompt, *,
+        self, send: Callable[[ChatSettings, Mode, ModelCall], Awaitable[Reply]], prompt: Prompt, *,
         structured: bool, role: Role, ledger: Ledger, deadline: asyncio.Timeout,
         begun: Callable[[], bool] = lambda: False,
-    ) -> _Reply:  # fmt: skip
+    ) -> Reply:  # fmt: skip
         jitter = random.Random(self._key(prompt, None))  # noqa: S311 - spreads load, hides nothing
         mode = self._first_mode(await self.load()) if structured else "prompt"
         tries = 0
         while True:
             tries += 1
+            used = self._settings
             try:
                 async with self._limits.turn(self._expected(prompt)):
+                    used = self._settings  # what another call found out while this one waited
                     call = ledger.begin(role, self.name)
-                    reply = await send(call, mode)
+                    reply = await send(used, mode, call)
             except Exception as error:  # every provider's client raises errors of its own
-                fault = read_fault(error, model=self.name, secrets=await self._secrets())
+                fault = read_fault(error, model=self.name, secrets=self._secrets())
                 if begun():
                     raise fault.error from None
-                other = await self._asked_otherwise(fault, mode)
+                other = self._asked_otherwise(fault, mode, used)
                 if other is not None:
                     mode, tries = other, 0
                     continue
@@ -216,16 +200,17 @@ class ChatClient:
                     self._mode = mode
                 return reply
 
-    async def _asked_otherwise(self, fault: Fault, mode: Mode) -> Mode | None:
+    def _asked_otherwise(self, fault: Fault, mode: Mode, used: ChatSettings) -> Mode | None:
         """The mode in which to ask again at once; None where that would be the same as before."""
         if not fault.not_understood:
             return None
-        without = _without(self._settings, fault.said)
-        if without is not None:
-            self._settings = without
-            if self._loaded is not None:
-                self._retired.append(self._loaded)  # other calls are still under way with it
-            self._loaded = None
+        if without(used, fault.said) is not None:
+            left_out = without(self._settings, fault.said)
+            if left_out is not None:  # else another call has left it out meanwhile
+                self._settings = left_out
+                if self._loaded is not None:
+                    self._retired.append(self._loaded)  # other calls are still under way with it
+                self._loaded = None
             return mode
         if self._settings.structured != "auto" or mode == MODES[-1]:
             return None
@@ -245,52 +230,6 @@ class ChatClient:
         else:
             await asyncio.sleep(seconds)
 
-    # ------------------------------------------------------------------------------ one exchange
-
-    async def _ask(self, prompt: Prompt, schema: Mapping[str, Any] | None, mode: Mode) -> _Reply:
-        model = (await self.load()).model
-        messages = _messages(prompt, system_role=self._settings.system_role)
-        if schema is None or mode == "prompt":
-            return self._reply(prompt, await model.ainvoke(messages))
-        runnable = model.with_structured_output(dict(schema), method=mode, include_raw=True)
-        try:
-            found = await runnable.ainvoke(messages)
-        except Exception as error:
-            cut_off = _cut_off(error)
-            if cut_off is None:
-                raise
-            return _Reply(cut_off, self._size(prompt), estimate_tokens(cut_off))
-        return self._reply(prompt, found["raw"])  # type: ignore[index]  # so with include_raw
-
-    async def _stream(self, prompt: Prompt, hear: Callable[[str], None], call: ModelCall) -> _Reply:
-        model = (await self.load()).model
-        text: list[str] = []
-        spent_in = spent_out = 0
-        messages = _messages(prompt, system_role=self._settings.system_role)
-        stream = aiter(model.astream(messages))
-        while True:
-            async with asyncio.timeout(self._settings.timeout):  # for the next word, not for all
-                try:
-                    chunk = await anext(stream)
-                except StopAsyncIteration:
-                    break
-            if piece := str(chunk.text):
-                text.append(piece)
-                hear(piece)
-                call.input_tokens, call.output_tokens = self._size(prompt), len(text)
-            if used := getattr(chunk, "usage_metadata", None):
-                spent_in += used["input_tokens"]
-                spent_out += used["output_tokens"]
-        said = "".join(text)
-        return _Reply(said, spent_in or self._size(prompt), spent_out or estimate_tokens(said))
-
-    def _reply(self, prompt: Prompt, message: AIMessage) -> _Reply:
-        text = _text_of(message)
-        used = message.usage_metadata
-        if used is None:  # not every server counts
-            return _Reply(text, self._size(prompt), estimate_tokens(text))
-        return _Reply(text, used["input_tokens"], used["output_tokens"])
-
     # ------------------------------------------------------------------------------- small things
 
     def _first_mode(self, loaded: Loaded) -> Mode:
@@ -300,18 +239,15 @@ class ChatClient:
 
     def _expected(self, prompt: Prompt) -> int:
         # Providers count what may be written too; few replies are as long as they may be.
-        return self._size(prompt) + min(self._settings.output_tokens, 500)
+        return size_of(prompt) + min(self._settings.output_tokens, 500)
 
-    def _size(self, prompt: Prompt) -> int:
-        return sum(estimate_tokens(text) for _, text in _messages(prompt))
-
-    async def _secrets(self) -> tuple[str, ...]:
+    def _secrets(self) -> tuple[str, ...]:
         own = (self._settings.api_key,) if self._settings.api_key else ()
         return own + (self._loaded.secrets if self._loaded else ())
 
     def _key(self, prompt: Prompt, schema: Mapping[str, Any] | None) -> str:
         asked = [self.name, self._settings.base_url, self._settings.temperature,
-                 self._settings.output_tokens, schema, _messages(prompt)]  # fmt: skip
+                 self._settings.output_tokens, schema, messages_of(prompt)]  # fmt: skip
         text = json.dumps(asked, ensure_ascii=True, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
@@ -366,38 +302,3 @@ class RequestModel:
                 f"The model {self.client.name!r} gave no reply within {seconds:.3g} s.",
                 kind="timeout",
             ) from None
-
-
-def _without(settings: ChatSettings, said: str) -> ChatSettings | None:
-    """``settings`` without what a refusal names; None where it names nothing that can be left out."""
-    if settings.temperature is not None and "temperature" in said:
-        return replace(settings, temperature=None)
-    if settings.counts_streams and "stream_options" in said:
-        return replace(settings, counts_streams=False)
-    if settings.system_role and "system" in said and ("role" in said or "message" in said):
-        return replace(settings, system_role=False)
-    return None
-
-
-def _messages(prompt: Prompt, *, system_role: bool = True) -> list[tuple[str, str]]:
-    if not system_role:  # the templates of some models know no system
-        return [("human", f"{prompt.system}\n\n{prompt.user}"), *prompt.exchange]
-    return [("system", prompt.system), ("human", prompt.user), *prompt.exchange]
-
-
-def _text_of(message: AIMessage) -> str:
-    """The reply as text; of a tool call its arguments, however they were written."""
-    for call in message.tool_calls:
-        return json.dumps(call["args"], ensure_ascii=False)
-    for broken in message.invalid_tool_calls:
-        return broken["args"] or ""
-    return str(message.text)
-
-
-def _cut_off(error: Exception) -> str | None:
-    """What was written of a reply that OpenAI's client throws away for being cut off."""
-    try:
-        content = error.completion.choices[0].message.content  # type: ignore[attr-defined]
-    except (AttributeError, IndexError, TypeError):
-        return None
-    return content if isinstance(content, str) else None

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 
 from anabranch.errors import ConfigurationError
 from anabranch.ledger import Ledger
-from anabranch.models.chat import ChatClient, ChatSettings, RequestModel
+from anabranch.models.chat import ChatClient, RequestModel
+from anabranch.models.chat_exchange import ChatSettings
 from anabranch.models.chat_provider import check_name, split_name
 from anabranch.models.limits import ProviderLimits
 from anabranch.settings import Settings

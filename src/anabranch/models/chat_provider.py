@@ -15,7 +15,7 @@ from anabranch.models.endpoint import checked_address
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from anabranch.models.chat import ChatSettings
+    from anabranch.models.chat_exchange import ChatSettings
 
 # What carries each provider, where it is not in the extra: for a message before the first call.
 PACKAGES = {
