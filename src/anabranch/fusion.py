@@ -107,9 +107,8 @@ def fuse_legs(
 
 def _leg_list(leg: LegResult, weight: float, limit: int) -> ScoredList:
     scores: dict[str, float] = {}
-    for hit in leg.hits[
-        :limit
-    ]:  # one credit per list: a chunk that comes twice counts once, best first
+    # One credit for a list: a chunk that comes twice counts once, at its best.
+    for hit in leg.hits[:limit]:
         scores.setdefault(hit.chunk.chunk_id, hit.score)
     if not scores:
         return ScoredList(scores, weight, 0.0)

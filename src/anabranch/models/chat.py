@@ -164,7 +164,7 @@ class ChatClient:
             try:
                 yield call
             except Exception as error:
-                secrets = await self._secrets()
+                secrets = self._secrets()
                 raise read_fault(error, model=self.name, secrets=secrets).error from None
 
     async def _tried(
