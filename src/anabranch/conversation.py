@@ -25,7 +25,7 @@ from anabranch.errors import (
     StorageError,
 )
 from anabranch.knowledge_base import KnowledgeBase
-from anabranch.notes import condensed, plain_text, refined, said, title_of
+from anabranch.notes import condensed, refined, said, title_of, turns_of
 from anabranch.ports import SessionStore
 from anabranch.records import Message, NewMessage, OpenQuestion, Session
 from anabranch.request import AskOptions
@@ -113,7 +113,7 @@ class Conversation:
         if window == 0:
             return []
         before = [Turn("assistant", note)] if note else []
-        return [*before, *(Turn(turn.role, plain_text(turn.text)) for turn in recent)]
+        return [*before, *turns_of(recent)]
 
     # ---------------------------------------------------------------------------------- a reply
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from anabranch.language import has_cjk, sentence_spans
 from anabranch.records import Message
-from anabranch.types import Outcome
+from anabranch.types import Outcome, Turn
 
 TITLE_CHARACTERS = 80
 # A note is read with every question: about 400 tokens, of which a turn gets a tenth.
@@ -76,6 +77,23 @@ def _cut(text: str, length: int) -> str:
 def plain_text(text: str) -> str:
     """An answer without its citation markers, which mean nothing outside of its outcome."""
     return _MARKER.sub("", text)
+
+
+def turns_of(messages: Sequence[Message]) -> list[Turn]:
+    """``messages`` as earlier turns; what the user said as it was understood, where it was.
+
+    "The Berlin office" replied to a question back: what was asked then is the whole question, and
+    that is what "and in Boston?" goes on from.
+    """
+    understood = {
+        message.position: str((following.outcome or {}).get("effective_question") or message.text)
+        for message, following in pairwise(messages)
+        if message.role == "user" and following.role == "assistant"
+    }
+    return [
+        Turn(message.role, understood.get(message.position, plain_text(message.text)))
+        for message in messages
+    ]
 
 
 def refined(snapshot: Mapping[str, Any], reply: str) -> str:
