@@ -49,6 +49,10 @@ def given_parts(question: str) -> list[str]:
             "Compare the Dipper and the Plover by weight and battery life.",
             ["What are the weight and battery life of the Dipper?", "What are the weight and battery life of the Plover?"],
         ),
+        (
+            "Are there more women than men on the board?",
+            ["How many women are on the board?", "How many men are on the board?"],
+        ),
         # several qualities, several things
         (
             "What are the side effects, dosage and storage conditions of metformin?",

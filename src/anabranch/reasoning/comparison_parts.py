@@ -53,6 +53,11 @@ _THAN = re.compile(
     r"^(?P<be>is|are|was|were)\s+(?P<first>.+?)\s+(?P<adjective>(?!other|rather)[a-z]+er|more\s+[a-z]+|less\s+[a-z]+)\s+than\s+(?P<second>.+)$",
     re.I,
 )
+_COUNTED_THAN = re.compile(
+    rf"^(?P<be>are|were)\s+there\s+(?:more|fewer)\s+(?P<first>[\w-]+(?:\s[\w-]+)?)\s+than\s+(?P<second>[\w-]+(?:\s[\w-]+)??)\s+"
+    rf"(?P<where>{PREPOSITION}\s.+)$",
+    re.I,
+)
 _BOTH = re.compile(
     r"^(?P<aux>are|were|do|did|have)\s+(?:both\s+)?(?P<items>.+?\s+and\s+.+?)\s+(?:both\s+)?(?P<rest>(?:the\s+same|located|based|"
     r"members?|from|of|in|born|considered|directed|written|published|used|known|situated|made|found|both|headquartered)\b.*|(?<=both\s).+|[A-Z]\w+(?:ish|an|ese|ch|i))$",
@@ -128,9 +133,16 @@ def _with_head(sides: list[str]) -> list[str]:
 
 
 def _than(text: str) -> list[str]:
+    if counted := _COUNTED_THAN.match(text):
+        kinds, where = (counted["first"], counted["second"]), counted["where"]
+        return [f"how many {kind} {counted['be'].lower()} {where}" for kind in kinds]
     match = _THAN.match(text)
-    if match is None or re.search(
-        r"\b(?:or|and|who|that|which)\b|'s$", f"{match['first']} {match['second']}", re.I
+    if (
+        match is None
+        or match["first"].lower() == "there"
+        or re.search(
+            r"\b(?:or|and|who|that|which)\b|'s$", f"{match['first']} {match['second']}", re.I
+        )
     ):
         return []
     if re.search(r"\b(?:more|less)\b", match["first"]) or match["adjective"].endswith("likely"):

@@ -62,7 +62,7 @@ _WHY_AND_HOW = re.compile(
 _BEFORE_AND_AFTER = re.compile(r"\bbefore and after\b")
 # "What are the price and weight of …", "… in Berlin and Boston …": one question, asked twice.
 _TWO_ATTRIBUTES = re.compile(
-    r"^(?:what|how|who)\s+(?:is|are|was|were)\s+the\s+(?:[\w-]+\s+){1,3}?and\s+(?:the\s+)?(?:[\w-]+\s+){1,3}?"
+    r"^(?:(?:what|how|who)\s+(?:is|are|was|were)|(?:please\s+)?(?:give|tell|show|send)\s+(?:me|us))\s+the\s+(?:[\w-]+\s+){1,3}?and\s+(?:the\s+)?(?:[\w-]+\s+){1,3}?"
     r"(?:of|for|at)\s"
 )
 _TWO_NAMES = re.compile(
@@ -76,7 +76,8 @@ _EACH = re.compile(
 )
 _SUPERLATIVE = r"(?:most|least|largest|biggest|tallest|smallest|highest|longest|oldest|lowest|best)"
 _TOP = re.compile(
-    rf"\b(?:(?:top|first|last|bottom|past|next)\s+{_NUMBER}\s+[a-z]|the\s+{_NUMBER}\s+(?:[\w-]+\s+)?"
+    rf"^(?:in\s+)?which\s+(?:one\s+)?of\s+(?:the|our|these|those|your|their)\s+{_NUMBER}\b"
+    rf"|\b(?:(?:top|first|last|bottom|past|next)\s+{_NUMBER}\s+[a-z]|the\s+{_NUMBER}\s+(?:[\w-]+\s+)?"
     rf"(?:{_SUPERLATIVE}|main|newest|latest|[a-z]{{3,}}est)\b|(?:in|of|for)\s+the\s+{_NUMBER}\s+[a-z]+s\b"
     rf"|(?:s|people) with the {_SUPERLATIVE}\b|(?:the|which|what) (?:member )?states (?:that|with|in the)\b"
     rf"|(?:the|which|what) (?:[\w-]+ )?(?:members|players|"

@@ -46,6 +46,8 @@ _BARE_RELATIVE = re.compile(
     r"|\bthe\s+(?:country|city|state|company|band|film|movie|group|book|song|album|team|person|artist)\s+"
     r"(?:containing|ruling|considered|premiering|named|known|owning|featuring|starring|producing|directed|"
     r"written|founded|created|published|encompassing|bordering|hosting)\b"
+    r"|\b(?:on|in|at)\s+the\s+(?:day|date|year|month|night|morning|moment)\s+(?:that\s+|when\s+)?(?:the|a|an|his|her|its|their)?\s*"
+    r"(?!of\b|before\b|after\b)(?:[\w'-]+\s+){1,5}?(?:was|were|is|are|did|died|ended|began|started|opened|closed)\b"
 )
 _ROLE_CHAIN = re.compile(rf"\b{_ROLE}s?\s+(?:of|for|behind)\s+\S|['’]s\s+(?:[\w-]+\s+)?{_ROLE}\b")
 _ASKS_ROLE_ITSELF = re.compile(
@@ -107,7 +109,9 @@ _SHAPES: dict[str, tuple[str, str]] = {
     ),
     # "the first president of the association which published the journal"
     "inner_relative": (
-        rf"\b(?:of|by|for|from|with|than) (?:the|an?|one) (?:\S+ ){{0,3}}?(?:KINDS?|ROLES?) {_RELATIVE_SHAPE}\b",
+        # Not "the name of the river that …": the name is asked for, not a thing of the river's.
+        rf"(?:^(?!what (?:is|was) the W of)|.\b(?=by|for|from|with|than)).*\b(?:of|by|for|from|with|than) (?:the|an?|one) "
+        rf"(?:\S+ ){{0,3}}?(?:KINDS?|ROLES?) {_RELATIVE_SHAPE}\b",
         _DESCRIBED,
     ),
     "other_relative": (
