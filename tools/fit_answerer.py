@@ -17,6 +17,7 @@ import random
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,7 @@ FIRST_PASSAGES = 5
 Array = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """A question with the evidence that was found for it and the wordings of its answer."""
 
@@ -83,6 +84,14 @@ def collect(name: str, questions: int, cache: Path) -> list[Case]:
     return cases
 
 
+@cache
+def pieces(case: Case) -> tuple[list[dict[str, float]], list[bool]]:
+    """What is read of each piece, and whether it is right."""
+    measured = weighing.measure(case.question, case.evidence)
+    found = [case.held_by(unit.shown) for _, _, unit, _ in measured]
+    return [values for *_, values in measured], found
+
+
 def fit(cases: Iterable[Case]) -> weighing.PieceModel:
     """Ridge logistic regression by Newton's method; every set counts the same."""
     rows: list[list[float]] = []
@@ -90,11 +99,10 @@ def fit(cases: Iterable[Case]) -> weighing.PieceModel:
     of_set: list[str] = []
     names: list[str] = []
     for case in cases:
-        measured = weighing.measure(case.question, case.evidence)
-        found = [case.held_by(unit.shown) for _, _, unit, _ in measured]
+        measured, found = pieces(case)
         if any(found):  # else retrieval missed it, which teaches nothing here
-            names = list(measured[0][3])
-            rows += [list(values.values()) for *_, values in measured]
+            names = list(measured[0])
+            rows += [list(values.values()) for values in measured]
             right += found
             of_set += [case.name] * len(found)
     count = {name: of_set.count(name) for name in set(of_set)}

@@ -276,3 +276,35 @@ async def test_both_sides_of_a_conflict_are_quoted() -> None:
     made = await answer("How long is the notice period?", *items)
     assert "four weeks. [1]" in made.text
     assert "six weeks. [2]" in made.text
+
+
+async def test_a_verb_finds_the_noun_that_a_table_has_for_it() -> None:
+    text = (
+        "| Property | Value |\n| --- | --- |\n| Weight without bracket | 3.4 kilograms |\n"
+        "| Housing | Cast aluminium |\n\nThe Heron hangs above a river and is read four times an hour."
+    )
+    made = await answer("What does the Heron weigh?", evidence(1, text, title="Heron"))
+    assert "3.4 kilograms" in made.text
+
+
+async def test_a_date_at_the_end_of_a_sentence_is_no_row_of_figures() -> None:
+    text = "The eighth season of the Heron was renewed in March.\nIt premiered on October 21, 2016."
+    made = await answer("When did season eight of the Heron come out?", evidence(1, text))
+    assert "October 21, 2016" in made.text
+
+
+async def test_a_long_sentence_is_cut_behind_a_clause() -> None:
+    clause = "the committee of the northern district heard every member who had asked to speak"
+    text = "; ".join([clause] * 6) + "; and the vote on the harbour was lost by nine to four."
+    made = await answer("How was the vote on the harbour lost?", evidence(1, text))
+    assert "nine to four" in made.text
+    assert all(quote.quote.endswith((";", ".")) for quote in made.citations)
+
+
+async def test_a_long_chinese_word_does_not_outweigh_the_one_that_tells() -> None:
+    text = (
+        "新签约的经销商首批至少订购五台。\n\n我们按省份登记经销商的项目。\n\n"
+        "每位经销商都有一名联系人。\n\n签订合同后预付三成，发货前付清余款。"
+    )
+    made = await answer("经销商的余款什么时候付？", evidence(1, text))
+    assert "发货前付清余款" in made.text

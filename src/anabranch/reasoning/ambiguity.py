@@ -55,6 +55,14 @@ _DOUBTFUL_IT = re.compile(
     r"|believed|called|said)\b)|\bif it\b|\bit['’]s\b|\bthis is us\b",
     re.IGNORECASE,
 )
+# "Who announced that she …": the question word is what it stands for. "Who wrote she's always a
+# woman": the words of a title.
+_SAID_ELSEWHERE = re.compile(
+    r"\bwho\b.*\bthat\s+(?:s?he|his|her)\b"
+    r"|\b(?:wrote|writes?|sang|sings?|sung|recorded|performed|plays?|played|directed|stars? in)\s+(?:the\s+song\s+)?"
+    r"(?:it|he|she|they|this|that|these|those|his|her|their)\b['’]?\w*\s+\w",
+    re.IGNORECASE,
+)
 # What stands behind the end of a question: a reply that was joined to it.
 _REPLIED = re.compile(r"[?？。]\s*[^\s?？。!！.]")
 # Words before a pronoun that cannot be what it stands for: they ask, measure or act.
@@ -102,10 +110,7 @@ def unresolved_reference(question: str, history: Sequence[Turn]) -> Ambiguity | 
 
 
 def _english_reference(question: str) -> str | None:
-    # "Who announced that she …": the question word is what it stands for.
-    if _DOUBTFUL_IT.search(question) or re.search(
-        r"\bwho\b.*\bthat\s+(?:s?he|his|her)\b", question, re.I
-    ):
+    if _DOUBTFUL_IT.search(question) or _SAID_ELSEWHERE.search(question):
         return None
     first = next(references(question), None)
     if first is None:

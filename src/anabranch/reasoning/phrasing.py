@@ -164,6 +164,14 @@ def _offered(text: str, repaired: str | None, lexicon: Lexicon) -> Iterator[Vari
         yield Variant(" ".join(wording.split()), "variant", WORDING_WEIGHT, reason)
 
 
+def quality(question: str) -> tuple[str, str] | None:
+    """The words that ask for a quality, and the noun for it: ("cost", "price"); None if none do."""
+    for pattern, noun in _QUALITIES:
+        if found := pattern.search(question):
+            return found.group(), noun
+    return None
+
+
 def _named_quality(text: str, lexicon: Lexicon) -> str | None:
     """The question with the noun for what it asks, where the documents have that noun.
 

@@ -17,7 +17,8 @@ from anabranch.shown_text import MARKER
 from anabranch.types import Evidence
 
 # The longest span that is shown as one piece; beyond it a sentence is cut at a word.
-_LONGEST = 500
+_LONGEST = 350
+_CLAUSE_ENDS = re.compile(r"[;,](?=\s)|[；，、]")
 _LONGEST_HEADING = 80
 _FULL_LINE = 40
 _MARK = re.compile(r"^(?:#{1,6}\s+|[-*+•▪◦]\s+|\d{1,3}[.)]\s+|[（(]\d{1,2}[)）]\s*|>\s*)+")
@@ -28,8 +29,10 @@ _ENDS = re.compile(r"[.!?。！？；;:：…][\"'”’)\]」』）]*$")
 _ASKS = re.compile(r"[?？][\"'”’)\]」』）]*$")
 # "Opening hours: 9 to 17" says something; a heading only names what will be said.
 _NAMED_VALUE = re.compile(r"[:：]\s*\S")
-# Figures in columns, as the text of a PDF has them: "Material 3.1 3.6 4.2".
-_FIGURES = re.compile(r"^(?P<name>.*?[^\W\d_].*?)(?P<figures>(?:\s+[-+(]?\d[\d.,:]*[)%]?){2,})\s*$")
+# Figures in columns, as the text of a PDF has them: "Material 3.1 3.6 4.2"; not a date at the end.
+_FIGURES = re.compile(
+    r"^(?P<name>.*?[^\W\d_].*?)(?P<figures>(?:\s+[-+(]?\d(?:[\d.,:]*\d)?[)%]?){2,})\s*$"
+)
 _NUMBERED = re.compile(r"\n([0-9]{1,2})\s+(?=[^\W\d_])")
 _LEADING_NUMBER = re.compile(r"([0-9]{1,2})\s+(?=[^\W\d_])")
 _PAGE_NUMBER = re.compile(r"\bpage\b|\bp\.|[第页/|-]|\d+", re.IGNORECASE)
@@ -115,13 +118,24 @@ def _spans(text: str) -> list[tuple[int, int]]:
         for cut in _numbered_rows(text, start, end):
             found.append((start, cut))
             start = cut + 1
-        while end - start > _LONGEST:
-            cut = text.rfind(" ", start + _LONGEST // 2, start + _LONGEST)
-            cut = cut if cut > 0 else start + _LONGEST
+        for cut in _cuts(text, start, end):
             found.append((start, cut))
             start = cut + (text[cut] == " ")
         found.append((start, end))
     return found
+
+
+def _cuts(text: str, start: int, end: int) -> list[int]:
+    """Where a sentence too long for an answer is cut: behind a clause, else at a word."""
+    cuts: list[int] = []
+    while end - start > _LONGEST:
+        low, high = start + _LONGEST // 3, start + _LONGEST
+        clauses = [match.end() for match in _CLAUSE_ENDS.finditer(text, low, high)]
+        word = text.rfind(" ", low, high)
+        cut = clauses[-1] if clauses else (word if word > 0 else high)
+        cuts.append(cut)
+        start = cut + (text[cut] == " ")
+    return cuts
 
 
 def _numbered_rows(text: str, start: int, end: int) -> list[int]:

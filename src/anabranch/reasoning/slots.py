@@ -33,6 +33,7 @@ _LONGEST_HEADING = 60
 _SENTENCE = re.compile(r"[\d.!?;:|,。！？；：，、]")
 _HEADING = re.compile(r"^(?P<marks>#{1,6})\s+(?P<heading>.+?)\s*$", re.MULTILINE)
 _TABLES = (".csv", ".tsv", ".xlsx", ".xls", ".ods")
+_ROMAN = re.compile(r"[IVXLC]{1,7}")
 _LONGEST_LABEL = 3
 _LONGEST_CJK_LABEL = 6
 # Two answers are of one kind if their words overlap this much; figures need less, since the same
@@ -210,6 +211,8 @@ def _is_label(label: str) -> bool:
     if label.count("(") != label.count(")"):
         return False  # Half of a bracketed remark.
     if bare in _SORTING or bare in language.ENGLISH_STOP_WORDS:
+        return False
+    if _ROMAN.fullmatch(label):
         return False
     if bare.isdigit():
         return len(bare) == 4 and bare[:2] in ("19", "20")  # A year.
