@@ -185,23 +185,10 @@ def several_candidates(
     candidates = _equals_of_the_best(question, passages, relevance, weights)
     if not candidates:
         return None
-    # Sections of one document may have been put back into one passage.
-    candidates = [*sections(question, candidates[0]), *candidates[1:]]
-    first = candidates[0]
-    labels: dict[str, Passage] = {}
-    kind = ""
-    for other in candidates[1:]:
-        found = contrast(question, first, other)
-        if (
-            found is None
-            or (labels and found.first not in labels)
-            or found.kind != (kind or found.kind)
-        ):
-            continue
-        kind = found.kind
-        labels.setdefault(found.first, first)
-        labels.setdefault(found.second, other)
-    if len(labels) < 2 or _is_settled(question, list(labels), first, history):
+    labels = _labels(question, candidates)
+    if len(labels) < 2:  # Sections of one document may have been put back into one passage.
+        labels = _labels(question, sections(question, candidates[0]))
+    if len(labels) < 2 or _is_settled(question, labels, candidates[0], history):
         return None
     options = tuple(labels)[:_MOST_OPTIONS]
     return Ambiguity(
@@ -214,6 +201,24 @@ def several_candidates(
         ),
         options=options,
     )
+
+
+def _labels(question: features.CutQuestion, candidates: Sequence[Passage]) -> list[str]:
+    """What tells the candidates apart from the first one, in one and the same slot."""
+    first = candidates[0]
+    labels: dict[str, None] = {}
+    kind = ""
+    for other in candidates[1:]:
+        found = contrast(question, first, other)
+        if (
+            found is None
+            or (labels and found.first not in labels)
+            or found.kind != (kind or found.kind)
+        ):
+            continue
+        kind = found.kind
+        labels |= dict.fromkeys((found.first, found.second))
+    return list(labels)
 
 
 def _asks_for_several(question: str) -> bool:

@@ -72,6 +72,9 @@ def contrast(question: features.CutQuestion, first: Passage, second: Passage) ->
     texts = [best_window(asked, chunk.text) for chunk in (one, other)]
     if not all(asked & features.term_set(text) for text in texts):
         return None
+    # Sections of one page say different things; only the same sentence in both asks for one.
+    if one.chunk_id == other.chunk_id and _likeness(*texts) < _PARALLEL:
+        return None
     found = _by_sentence(*texts)
     for kind, labels in (
         ("path", _by_path(one, other) if one.source != other.source else None),
@@ -244,6 +247,11 @@ def _values_differ(one: str, other: str, *, labels: tuple[str, str]) -> bool:
 
 def _without(text: str, label: str) -> str:
     return re.sub(re.escape(label), " ", text, flags=re.IGNORECASE)
+
+
+def _likeness(one: str, other: str) -> float:
+    tokens = [[match.group().lower() for match in _TOKEN.finditer(text)] for text in (one, other)]
+    return difflib.SequenceMatcher(None, *tokens, autojunk=False).ratio()
 
 
 def _by_sentence(one: str, other: str) -> tuple[str, str] | None:
