@@ -110,6 +110,12 @@ def test_text_is_one_line_without_control_characters_or_half_characters() -> Non
     assert query == "ab c ? end"
 
 
+def test_the_dots_of_an_example_are_no_text() -> None:
+    reply = '{"complexity": "simple", "reason": "…", "variants": ["…", "...", "leave days"]}'
+    plan = read_reply(reply, PlanReply)
+    assert (plan.reason, plan.variants) == ("", ("leave days",))
+
+
 def test_the_schema_is_strict_and_has_no_defaults() -> None:
     schema = schema_of(GradeReply)
     assert schema["required"] == list(schema["properties"])

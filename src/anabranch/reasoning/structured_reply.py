@@ -190,7 +190,9 @@ def _text(value: Any) -> str:
         value = next(held, "")
     if isinstance(value, (list, tuple)):
         value = " ".join(item for item in value if isinstance(item, str))
-    return one_line(str(value), most=2_000) if isinstance(value, (str, int, float)) else ""
+    said = one_line(str(value), most=2_000) if isinstance(value, (str, int, float)) else ""
+    # Small models give the dots of an example back.
+    return said if re.search(r"\w", said) else ""
 
 
 def _lines(value: Any) -> list[str]:
