@@ -98,6 +98,19 @@ def test_an_address_ends_where_chinese_goes_on() -> None:
     assert found("举报邮箱ann@mail.example.com举报电话") == [("EMAIL", "ann@mail.example.com")]
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("In 2024 4111 1111 1111 1111 was used", "4111 1111 1111 1111"),
+        ("Nr. 12 DE89 3704 0044 0532 0130 00 since 2019", "DE89 3704 0044 0532 0130 00"),
+        ("at 192.168.0.17 13812345678", "13812345678"),
+        ("378282246310005", "378282246310005"),
+    ],
+)
+def test_what_stands_before_a_number_does_not_hide_it(text: str, value: str) -> None:
+    assert value in [item for _, item in found(text)]
+
+
 def test_one_number_written_in_two_ways_has_one_key() -> None:
     findings = list(FINDER.find("+49 30 901820 or 030 901820"))
     assert len({one.key for one in findings}) == 1

@@ -43,8 +43,13 @@ def test_putting_back_gives_the_exact_text_of_every_part_of_a_request(texts: lis
 
 
 @FAST
-@given(st.sampled_from(VALUES), st.sampled_from(["", " ", "的", "“", "\n"]), PIECES)
+@given(
+    st.sampled_from([value for value in VALUES if value != "Bo"]),
+    st.sampled_from(["", " ", "的", "“", "\n"]),
+    PIECES,
+)
 def test_no_value_is_left(value: str, edge: str, text: str) -> None:
+    # Not the shortest name: in "combo" it is none.
     hidden = PERSONAL.begin().hide(f"{text} {edge}{value}{edge}。{text}")
     assert value not in hidden
 
@@ -69,8 +74,7 @@ def test_values_within_json_stay_json(text: str) -> None:
     placeholders = PERSONAL.begin()
     hidden = placeholders.hide(text)
     reply = json.dumps({"query": hidden}, ensure_ascii=False)
-    if "\\" not in text:
-        assert json.loads(placeholders.restore(reply, as_json=True)) == {"query": text}
+    assert json.loads(placeholders.restore(reply, as_json=True)) == {"query": text}
 
 
 def test_a_value_has_one_placeholder_in_all_parts_of_a_request() -> None:
@@ -105,6 +109,11 @@ def test_what_was_recognised_once_is_hidden_wherever_it_stands() -> None:
     placeholders = PERSONAL.begin()
     placeholders.hide("Passport no. C01X00T47")
     assert placeholders.hide("C01X00T47 expires") == "ID_1 expires"
+
+
+def test_a_value_that_runs_into_another_word_is_hidden_with_it() -> None:
+    hidden = PERSONAL.begin().hide("13812345678, x13812345678 and ann.berg@example.com13812345678")
+    assert hidden == "PHONE_1, PHONE_2 and EMAIL_1"
 
 
 def test_a_text_that_was_cut_off_within_a_value_ends_before_it() -> None:

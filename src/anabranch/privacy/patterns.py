@@ -20,7 +20,7 @@ from anabranch.privacy.findings import WORD_CHARACTERS, Finding
 _EMAIL = re.compile(
     r"[\w.!#$%&'*+/=?^`{|}~-]+[@＠](?:[^\W_](?:[\w-]*[^\W_])?\.)+"
     # "com" ends where Chinese goes on without a space; Chinese endings are short.
-    r"(?:[A-Za-z]{2,24}|[^\W\d_A-Za-z]{2,4})(?![A-Za-z0-9_-])"
+    r"(?:[A-Za-z]{2,24}|[^\W\d_A-Za-z]{2,4})(?![A-Za-z_-])"
 )
 # Where CJK text runs into an address, the address is its last stretch of other characters.
 _BEFORE_EMAIL = re.compile(r"^.*[\u2e80-\u9fff\uf900-\ufaff](?=[\x21-\x7e])|^['`{|]+", re.DOTALL)
@@ -28,9 +28,16 @@ _IPV4 = re.compile(r"(?<![A-Za-z0-9_.])(?:\d{1,3}\.){3}\d{1,3}(?!\.?[A-Za-z0-9_]
 _IPV6 = re.compile(
     r"(?<![A-Za-z0-9_:.])(?=[0-9A-Fa-f:.]*:[0-9A-Fa-f.]*:)[0-9A-Fa-f:]{2,}(?:(?:\d{1,3}\.){3}\d{1,3})?(?![A-Za-z0-9_:])"
 )
-_CARD = re.compile(r"(?<![A-Za-z0-9_-])[2-6]\d{3}(?:[ \u00a0-]?\d){9,15}(?![A-Za-z0-9_-])")
-_IBAN = re.compile(
-    r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ \u00a0-]?[A-Za-z0-9]){11,30}(?![A-Za-z0-9])"
+# Looked for from every place, for what stands before a number must not use up its beginning: "in 2024
+# 4111 1111 1111 1111".
+_CARD = re.compile(r"(?<![A-Za-z0-9_-])(?=([2-6]\d{3}(?:[ \u00a0-]?\d){9,15}))")
+_IBAN = re.compile(r"(?<![A-Za-z0-9])(?=([A-Za-z]{2}\d{2}(?:[ \u00a0-]?[A-Za-z0-9]){11,30}))")
+# How many digits the cards have that begin so (ISO/IEC 7812, as the networks give them out).
+_CARD_LENGTHS = (
+    (re.compile(r"4"), (13, 16, 19)),
+    (re.compile(r"5[0-8]|2[2-7]|35|6"), (16, 17, 18, 19)),
+    (re.compile(r"3[47]"), (15,)),
+    (re.compile(r"3[0689]"), (14, 16)),
 )
 # Seven digits or more with what stands between the digits of a phone number, and an extension: the
 # libraries read only these stretches, a fortieth of the time that whole passages take.
@@ -39,6 +46,8 @@ _MAYBE_PHONE = re.compile(
     r"(?:[ ,;]{0,3}(?:ext\.?|extension|x|#|转|轉|分机)[ .:：]{0,2}\d{1,6})?(?![A-Za-z0-9_])",
     re.IGNORECASE,
 )
+# One without separators, whatever figures stand before it.
+_DIGITS = re.compile(r"(?<![A-Za-z0-9_])[+＋]?\d{7,15}(?![A-Za-z0-9_])")
 _LEAST_PHONE_DIGITS = 7
 _YEARS = re.compile(r"\b\d{4}-\d\d-\d\d\b|\b(?:1[5-9]|20)\d\d\s?[-–]?\s?(?:1[5-9]|20)\d\d\b")
 # Six digits in a row or nearly, or the letters and digits of the few numbers that have less.
@@ -149,7 +158,7 @@ class PatternFinder:
         yield from self._phones(text)
 
     def _phones(self, text: str) -> Iterator[Finding]:
-        for maybe in _MAYBE_PHONE.finditer(text):
+        for maybe in (*_MAYBE_PHONE.finditer(text), *_DIGITS.finditer(text)):
             for region in self._regions or (None,):
                 found = list(self._phonenumbers.PhoneNumberMatcher(maybe.group(), region))
                 for match in found:
@@ -168,23 +177,19 @@ class PatternFinder:
 
     def _cards(self, text: str) -> Iterator[Finding]:
         for match in _CARD.finditer(text):
-            digits = re.sub(r"\D", "", match.group())
-            if self._luhn.is_valid(digits) and len(set(digits)) > 1:
-                yield Finding(*match.span(), "CARD", digits)
+            for end in _ends(text, match.start(1), match.end(1)):
+                digits = re.sub(r"\D", "", text[match.start(1) : end])
+                if _is_card_length(digits) and len(set(digits)) > 1 and self._luhn.is_valid(digits):
+                    yield Finding(match.start(1), end, "CARD", digits)
+                    break
 
     def _ibans(self, text: str) -> Iterator[Finding]:
-        """Each IBAN; words behind it that could belong to it by their form are tried without."""
         for match in _IBAN.finditer(text):
-            end = match.end()
-            while end - match.start() >= 15:
-                if text[end : end + 1] in WORD_CHARACTERS:  # never a part of a word
-                    end -= 1
-                    continue
-                compact = re.sub(r"[\s-]", "", text[match.start() : end]).upper()
+            for end in _ends(text, match.start(1), match.end(1)):
+                compact = re.sub(r"[\s-]", "", text[match.start(1) : end]).upper()
                 if _passes(partial(self._iban.validate, check_country=False), compact):
-                    yield Finding(match.start(), end, "IBAN", compact)
+                    yield Finding(match.start(1), end, "IBAN", compact)
                     break
-                end -= 1
 
     def _identities(self, text: str) -> Iterator[Finding]:
         for module, form in self._ids if _MAYBE_ID.search(text) else ():
@@ -195,6 +200,17 @@ class PatternFinder:
             yield Finding(*match.span(), "ID", _compact(match.group()))
         for match in _LABELLED.finditer(text):
             yield Finding(*match.span("id"), "ID", _compact(match["id"]))
+
+
+def _ends(text: str, start: int, end: int) -> Iterator[int]:
+    """Where a number that begins at ``start`` may end, the furthest first: never within a word."""
+    for at in range(end, start, -1):
+        if text[at : at + 1] not in WORD_CHARACTERS and text[at - 1] in WORD_CHARACTERS:
+            yield at
+
+
+def _is_card_length(digits: str) -> bool:
+    return any(form.match(digits) and len(digits) in lengths for form, lengths in _CARD_LENGTHS)
 
 
 def _is_long_enough(number: str) -> bool:

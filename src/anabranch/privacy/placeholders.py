@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from anabranch.ports import Anonymizer
 from anabranch.privacy.findings import WORD_CHARACTERS, Finding, merged
@@ -24,6 +24,8 @@ _IN_JSON = re.compile(
 )
 # Fewer characters of a value give nothing away.
 _LEAST_OF_A_VALUE = 3
+# From so many characters a value is looked for within other words too.
+_LEAST_ANYWHERE = 6
 _FORMS = " bcdefghijklmnopqrstuvwxyz"
 NOTE = (
     "Words like EMAIL_1, NAME_2 or PHONE_3b stand for something that is not shown to you. Where you "
@@ -56,7 +58,7 @@ class Placeholders:
         text = self._without_cut(text) if cut else text
         pieces: list[str] = []
         end = 0
-        for one in merged(text, self._found(text)):
+        for one in self._found(text):
             pieces += [text[end : one.start], self._placeholder(one, text[one.start : one.end])]
             end = one.end
         return "".join([*pieces, text[end:]])
@@ -77,17 +79,24 @@ class Placeholders:
                     return text[:-length]
         return text
 
-    def _found(self, text: str) -> Iterator[Finding]:
-        for match in _PLACEHOLDER.finditer(text):
-            yield Finding(*match.span(), "WORD", match.group())
-        yield from self._find(text)
-        # A name that was only recognised elsewhere, where its sentence gave it away.
-        if self._by_value:
+    def _found(self, text: str) -> list[Finding]:
+        own = [Finding(*one.span(), "WORD", one.group()) for one in _PLACEHOLDER.finditer(text)]
+        found = merged(text, [*own, *self._find(text)])
+        here = {text[one.start : one.end]: one.kind for one in found}
+        if here.keys() <= self._by_value.keys():
             self._known = self._known or _any_of(self._by_value)
-            for match in self._known.finditer(text):
-                placeholder = _PLACEHOLDER.fullmatch(self._by_value[match.group()])
-                kind = placeholder["kind"] if placeholder else "WORD"
-                yield Finding(*match.span(), kind, match.group().casefold())
+            known = self._known
+        else:
+            known = _any_of({*self._by_value, *here})
+        # Where its surroundings do not give it away: without its label, or run into another word.
+        again = [
+            Finding(*match.span(), self._kind(match.group(), here), match.group().casefold())
+            for match in (known.finditer(text) if known is not None else ())
+        ]
+        return merged(text, [*found, *again])
+
+    def _kind(self, value: str, here: Mapping[str, str]) -> str:
+        return here.get(value) or self._by_value[value].partition("_")[0]
 
     def _placeholder(self, one: Finding, value: str) -> str:
         known = self._by_value.get(value)
@@ -136,16 +145,17 @@ def _plain(match: re.Match[str]) -> str:
     return f"{match['kind']}_{match['number']}{match['form']}".upper()
 
 
-def _any_of(values: dict[str, str]) -> re.Pattern[str]:
-    """Finds any of ``values``; one that begins or ends with a letter only as a word of its own."""
+def _any_of(values: Iterable[str]) -> re.Pattern[str] | None:
+    """Finds any of ``values``; a short one that begins or ends with a letter only as a word."""
     longest_first = sorted(values, key=lambda value: (-len(value), value))
-    return re.compile(
-        "|".join(
-            f"{_edge(value[0], '(?<!')}{re.escape(value)}{_edge(value[-1], '(?!')}"
-            for value in longest_first
-        )
-    )
+    if not longest_first:
+        return None
+    return re.compile("|".join(map(_anywhere_or_alone, longest_first)))
 
 
-def _edge(character: str, open_look: str) -> str:
-    return f"{open_look}[A-Za-z0-9_])" if character in WORD_CHARACTERS else ""
+def _anywhere_or_alone(value: str) -> str:
+    if len(value) >= _LEAST_ANYWHERE:
+        return re.escape(value)
+    before = "(?<![A-Za-z0-9_])" if value[0] in WORD_CHARACTERS else ""
+    behind = "(?![A-Za-z0-9_])" if value[-1] in WORD_CHARACTERS else ""
+    return f"{before}{re.escape(value)}{behind}"
