@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from anabranch.errors import KeyRefusedError, NotAllowedError, RateLimitError
-from anabranch.keys import ROLES, Key, KeyBook, Role
+from anabranch.keys import OWNER_NAME, ROLES, Key, KeyBook, Role
 from anabranch.request import CallerScope
 
 # Keys of which the rate is remembered; the longest unused is forgotten, and has a full bucket again.
@@ -37,6 +37,10 @@ class Caller:
                 f"This takes a key with the role {role!r}; {self.name!r} has {self.role!r}."
             )
 
+    def may_name(self, collection: str) -> bool:
+        """Whether ``collection`` is among those of the key, be it there yet or not."""
+        return self.collections is None or collection in self.collections
+
     @property
     def scope(self) -> CallerScope:
         """What the caller may see, for any method of a knowledge base."""
@@ -54,7 +58,7 @@ def _covers(mine: Sequence[str] | None, theirs: Sequence[str] | None) -> bool:
 
 
 # Whoever has the folder has everything in it: the caller where no key was ever made.
-OWNER = Caller("owner", "admin", principals=None)
+OWNER = Caller(OWNER_NAME, "admin", principals=None)
 
 
 def is_loopback(host: str) -> bool:

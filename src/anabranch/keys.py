@@ -25,6 +25,8 @@ from anabranch.errors import InputError, StorageError
 
 KEYS = "keys.sqlite"
 PREFIX = "anabranch"
+# Whoever has the folder; who asks where no key was ever made.
+OWNER_NAME = "owner"
 SECRET_BYTES = 32
 SECONDS_TO_WAIT = 10.0
 
@@ -79,6 +81,11 @@ class KeyBook:
         """
         if not name.strip() or len(name) > 200 or not name.isprintable():
             raise InputError(f"name={name[:50]!r}: 1 to 200 printable characters.")
+        if name == OWNER_NAME:
+            raise InputError(
+                f"name={name!r}: that is who asks where there are no keys, and has sessions of its "
+                "own. Give another name."
+            )
         if role not in ROLES:
             raise InputError(f"role={role!r}: it is one of {', '.join(ROLES)}.")
         named = None if collections is None else json.dumps(list(collections))

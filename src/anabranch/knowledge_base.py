@@ -274,22 +274,27 @@ class KnowledgeBase:
         self,
         *,
         collections: Sequence[str] | None = None,
+        sources: Sequence[str] | None = None,
         within: Sequence[str] | None = None,
         principals: Sequence[str] | None = None,
     ) -> list[SourceRecord]:
-        """Every source in scope, ordered by collection and name."""
-        scope = _wanted(collections, principals)
+        """Every source in scope, or those in it of ``sources`` (by name or id), in order.
+
+        The order is that of collections, then of names.
+        """
+        scope = replace(_wanted(collections, principals), sources=names_of(sources))
         return await self._background.submit(self._sources(scope, within))
 
     def sources(
         self,
         *,
         collections: Sequence[str] | None = None,
+        sources: Sequence[str] | None = None,
         within: Sequence[str] | None = None,
         principals: Sequence[str] | None = None,
     ) -> list[SourceRecord]:
         """Blocking twin of ``asources``."""
-        scope = _wanted(collections, principals)
+        scope = replace(_wanted(collections, principals), sources=names_of(sources))
         return self._background.wait(self._sources(scope, within))
 
     async def asource(
@@ -597,8 +602,9 @@ class KnowledgeBase:
 
         record = await self._source(source, wanted, within)
         text = await self._source_text(record.source_id, wanted, within)
+        file = originals.find(self.path, record.source_id) or original(self.path, record)
         return await page_picture(
-            (await self._open()).reader, record, original(self.path, record),
+            (await self._open()).reader, record, file,
             page=page, text=text, start=start, end=end,
         )  # fmt: skip
 

@@ -155,6 +155,12 @@ class Settings(BaseSettings):
         None, description="Where the audit log goes; with the other logs when not set."
     )
     otel: bool = Field(False, description="Send each run as an OpenTelemetry trace.")
+    max_upload_mb: float = Field(
+        1_000.0, gt=0, description="Most that one request may upload, in MB."
+    )
+    upload_types: tuple[str, ...] = Field(
+        (), description="Endings of files that may be uploaded; all that are read when not set."
+    )
     rate_limit: int = Field(
         600, ge=0, description="Requests a minute that one key may make; 0: no limit."
     )

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from anabranch import originals
 from anabranch.errors import AnabranchError, InputError, StorageError
+from anabranch.file_kinds import supported_extensions
 from anabranch.ingest import IngestProgress, source_id_of
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.ports import JobStore
@@ -95,7 +96,13 @@ class Uploads:
         if not files:
             raise InputError("The request has no file. Send them as multipart/form-data.")
         limit = self._settings.max_file_mb
+        endings = tuple(self._settings.upload_types) or supported_extensions()
         for file in files:
+            ending = PurePosixPath(file.path).suffix.removeprefix(".").lower()
+            if ending not in {kind.removeprefix(".").lower() for kind in endings}:
+                raise InputError(
+                    f"{file.path!r} is not of a kind that may be uploaded: {', '.join(endings)}."
+                )
             if file.size > limit * 1_000_000:
                 raise InputError(
                     f"{file.path!r} has {file.size / 1_000_000:.1f} MB, more than the {limit:g} MB "

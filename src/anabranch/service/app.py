@@ -13,6 +13,7 @@ from starlette.middleware import Middleware
 from anabranch import __version__
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.service import asking, chat, health, jobs, pages, problems, sessions, sources
+from anabranch.service.limits import BodyLimit
 from anabranch.service.metrics import Metrics
 from anabranch.service.origins import OriginCheck
 from anabranch.service.request_log import RequestLog, audit_run, observed
@@ -70,6 +71,7 @@ def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
         Middleware(RequestLog, observe=metrics.request),
         *joined,
         Middleware(OriginCheck, hosts=_hosts(settings)),
+        Middleware(BodyLimit, upload_mb=settings.max_upload_mb),
     ]
 
 

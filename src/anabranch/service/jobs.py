@@ -11,11 +11,12 @@ from fastapi.responses import JSONResponse, Response
 from sse_starlette import ServerSentEvent
 
 from anabranch.access import Caller
+from anabranch.errors import SessionNotFoundError
 from anabranch.ports import JobStore
 from anabranch.records import FILE_ENDINGS, JOB_ENDINGS, Job
 from anabranch.service.caller import Editor, Reader
 from anabranch.service.problems import documented
-from anabranch.service.state import Shared
+from anabranch.service.state import Service, Shared
 from anabranch.service.streaming import EVENT_STREAM, sent_event, stream_response, wants_events
 from anabranch.types import to_plain
 
@@ -42,14 +43,15 @@ def shown_job(job: Job) -> dict[str, Any]:
 
 @router.get("")
 async def jobs(caller: Reader, service: Shared) -> list[dict[str, Any]]:
-    """The last hundred jobs of the caller; an admin sees everybody's."""
-    return [shown_job(job) for job in await service.jobs.jobs(_owner(caller))]
+    """The last hundred jobs of the caller; an admin sees everybody's in its collections."""
+    found = await service.jobs.jobs(_owner(caller))
+    return [shown_job(job) for job in found if caller.may_name(job.collection)]
 
 
 @router.get("/{job_id}", responses={**_STREAM, **documented(404)})
 async def job(request: Request, job_id: str, caller: Reader, service: Shared) -> Response:
     """A job and how far each of its files is; a stream goes on until the job ends."""
-    found = await service.jobs.job(_owner(caller), job_id)
+    found = await _job(service, caller, job_id)
     if wants_events(request):
         return await stream_response(_events(service.jobs, found))
     return JSONResponse(shown_job(found))
@@ -58,7 +60,7 @@ async def job(request: Request, job_id: str, caller: Reader, service: Shared) ->
 @router.delete("/{job_id}", responses=documented(403, 404))
 async def cancel_job(job_id: str, caller: Editor, service: Shared) -> dict[str, Any]:
     """Cancel a job; one that has ended stays as it is. What was added already stays in."""
-    found = await service.jobs.job(_owner(caller), job_id)
+    found = await _job(service, caller, job_id)
     await service.uploads.cancel(found)
     return shown_job(await service.jobs.job(None, found.id))
 
@@ -66,9 +68,17 @@ async def cancel_job(job_id: str, caller: Editor, service: Shared) -> dict[str, 
 @router.post("/{job_id}/retry", status_code=202, responses=documented(403, 404))
 async def retry_job(job_id: str, caller: Editor, service: Shared) -> dict[str, Any]:
     """Add the files of a job again that failed or were cancelled."""
-    found = await service.jobs.job(_owner(caller), job_id)
+    found = await _job(service, caller, job_id)
     await service.uploads.retry(found)
     return shown_job(await service.jobs.job(None, found.id))
+
+
+async def _job(service: Service, caller: Caller, job_id: str) -> Job:
+    """Raises SessionNotFoundError for one that is not the caller's, or out of its collections."""
+    found = await service.jobs.job(_owner(caller), job_id)
+    if not caller.may_name(found.collection):
+        raise SessionNotFoundError(f"There is no job {job_id!r}.")
+    return found
 
 
 def _owner(caller: Caller) -> str | None:

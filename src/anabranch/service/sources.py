@@ -15,7 +15,7 @@ from anabranch.service.caller import Editor, Reader
 from anabranch.service.jobs import shown_job
 from anabranch.service.problems import documented
 from anabranch.service.state import Service, Shared
-from anabranch.types import DEFAULT_COLLECTION, to_plain
+from anabranch.types import DEFAULT_COLLECTION, SourceRecord, to_plain
 from anabranch.uploading import Upload, checked_path
 
 router = APIRouter(prefix="/v1", tags=["documents"])
@@ -48,7 +48,15 @@ async def sources(
 ) -> list[dict[str, Any]]:
     """Every source that the caller may see, ordered by collection and name."""
     records = await service.knowledge_base.asources(collections=collection, **caller.scope)
-    return [to_plain(record) for record in records]
+    return [_shown(record, caller) for record in records]
+
+
+def _shown(record: SourceRecord, caller: Caller) -> dict[str, Any]:
+    """Where a file lies on the server is nothing for who only reads it."""
+    shown: dict[str, Any] = to_plain(record)
+    if caller.role != "admin":
+        del shown["location"]
+    return shown
 
 
 @router.post(
