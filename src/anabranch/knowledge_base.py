@@ -496,7 +496,7 @@ class KnowledgeBase:
         metadata: Mapping[str, Any],
         on_progress: Callable[[IngestProgress], None] | None,
     ) -> AddReport:
-        from anabranch.ingest import name_source
+        from anabranch.ingest import name_source, source_id_of
 
         found, missing = _walked(paths)
         files = {file.location: file for file in (name_source(p, self.path.parent) for p in found)}
@@ -509,6 +509,8 @@ class KnowledgeBase:
             list(files.values()), collection=collection, allowed=allowed, metadata=metadata,
             on_progress=on_progress,
         )  # fmt: skip
+        ids = [source_id_of(collection, location) for location in files]
+        await asyncio.to_thread(originals.discard_all, self.path, ids)
         return replace(report, files=(*report.files, *missing))
 
     async def _add_files(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 FOLDER = "originals"
@@ -37,3 +38,10 @@ def find(folder: Path, source_id: str) -> Path | None:
 
 def discard(folder: Path, source_id: str) -> None:
     shutil.rmtree(folder / FOLDER / source_id, ignore_errors=True)
+
+
+def discard_all(folder: Path, source_ids: Iterable[str]) -> None:
+    """For sources that are read from another place by now."""
+    if (folder / FOLDER).is_dir():
+        for source_id in source_ids:
+            discard(folder, source_id)

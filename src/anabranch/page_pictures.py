@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anabranch import originals
 from anabranch.errors import PictureError
 from anabranch.types import SourceRecord
 
@@ -71,7 +72,10 @@ async def page_picture(
 
 
 def original(folder: Path, record: SourceRecord) -> Path | None:
-    """Where a source was read from, by the folder of the knowledge base; None for a bare text."""
+    """The file of a source: the one that was uploaded, or else where it was read from, by the folder
+    of the knowledge base; None for a bare text."""
+    if kept := originals.find(folder, record.source_id):
+        return kept
     if record.location.startswith("text:"):
         return None
     return folder.parent / record.location  # an absolute location stays what it is

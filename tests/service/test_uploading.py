@@ -13,9 +13,11 @@ import pytest
 from anabranch import originals
 from anabranch.errors import InputError
 from anabranch.ingest import source_id_of
+from anabranch.knowledge_base import KnowledgeBase
 from anabranch.service.app import create_app
 from anabranch.settings import Settings
 from anabranch.uploading import checked_path
+from service.conftest import EXAMPLES
 from service.events import events_in
 from service.processes import serve_process
 from service.servers import serving
@@ -128,6 +130,26 @@ def test_the_original_is_kept_as_long_as_the_source(empty: httpx.Client, tmp_pat
     assert empty.delete(f"/v1/sources/{source_id}").json() == {"source": source_id, "removed": 1}
     assert originals.find(tmp_path / "kb", source_id) is None
     assert sources(empty) == []
+
+
+def test_an_uploaded_document_has_pictures_of_its_pages(
+    empty: httpx.Client, tmp_path: Path
+) -> None:
+    pdf = next(EXAMPLES.rglob("*.pdf")).read_bytes()
+    added(empty, ("handbook/it.pdf", pdf))
+    source_id = source_id_of("default", "handbook/it.pdf")
+    picture = empty.get(f"/v1/sources/{source_id}/pages/1.png")
+    assert (picture.status_code, picture.headers["content-type"]) == (200, "image/png")
+
+
+async def test_a_source_that_is_added_from_a_folder_has_its_original_there(tmp_path: Path) -> None:
+    with service(tmp_path / "kb") as client:
+        added(client, ("leave.md", LEAVE))
+    (tmp_path / "leave.md").write_bytes(NEWER)
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        report = await kb.aadd(tmp_path / "leave.md")
+    assert [file.status for file in report.files] == ["updated"]
+    assert originals.find(tmp_path / "kb", source_id_of("default", "leave.md")) is None
 
 
 def test_what_is_done_leaves_nothing_behind(empty: httpx.Client, tmp_path: Path) -> None:
