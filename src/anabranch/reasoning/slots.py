@@ -250,8 +250,9 @@ def _without(text: str, label: str) -> str:
 
 
 def _likeness(one: str, other: str) -> float:
-    tokens = [[match.group().lower() for match in _TOKEN.finditer(text)] for text in (one, other)]
-    return difflib.SequenceMatcher(None, *tokens, autojunk=False).ratio()
+    """Share of the words of two texts that stand in both, in the same order."""
+    left, right = ([word.lower() for word in _TOKEN.findall(text)] for text in (one, other))
+    return difflib.SequenceMatcher(None, left, right, autojunk=False).ratio()
 
 
 def _by_sentence(one: str, other: str) -> tuple[str, str] | None:
