@@ -250,7 +250,7 @@ async def test_a_stream_without_counts_is_estimated(understands: tuple[str, ...]
 )
 async def test_a_stream_that_breaks_is_not_begun_again(line: Line, kind: str) -> None:
     with ScriptedModel(always(line)) as server:
-        asker = Asker(server, timeout=0.2)
+        asker = Asker(server, timeout=1.0)
         with pytest.raises(RemoteError) as raised:
             await asker.write()
         assert raised.value.kind == kind
