@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -114,6 +115,8 @@ def main() -> None:
             address = next(
                 filter(None, (re.search(r"http://[\d.:]+", line) for line in server.stderr))
             )[0]
+            # Else it would stop once its log has filled the pipe.
+            threading.Thread(target=server.stderr.read, daemon=True).start()
             ready = httpx.HTTPTransport(retries=20)
             with httpx.Client(transport=ready, timeout=60) as client:
                 client.get(f"{address}/readyz").raise_for_status()
@@ -127,7 +130,7 @@ def main() -> None:
             after = memory_mb(server.pid)
         finally:
             server.terminate()
-            server.communicate()
+            server.wait()
     print(
         json.dumps(
             {"workers": chosen.workers, **measured, "mb_before": before, "mb_after": after},

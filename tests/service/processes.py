@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,8 @@ class Process:
             stderr=subprocess.PIPE,
             text=True,
         )
+        assert self._process.stderr is not None
+        self._draining = threading.Thread(target=self._process.stderr.read, daemon=True)
         self.address = self._listening()
 
     def _listening(self) -> str:
@@ -32,6 +35,8 @@ class Process:
         for line in self._process.stderr:
             said.append(line)
             if found := re.search(r"running on (http://\S+)", line):
+                # Else it would stop once its log has filled the pipe.
+                self._draining.start()
                 return found[1]
         raise AssertionError(f"the service did not start: {''.join(said)}")
 
@@ -51,8 +56,10 @@ class Process:
         return self._end()
 
     def _end(self) -> int:
-        self._process.communicate()
-        return self._process.returncode
+        code = self._process.wait()
+        self._draining.join()
+        self._process.stderr.close()
+        return code
 
     def close(self) -> None:
         if self._process.returncode is None:
