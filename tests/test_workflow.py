@@ -393,6 +393,13 @@ async def test_a_reply_may_be_asked_about_again_up_to_the_cap() -> None:
     assert third.effective_question == f"{Q} Berlin interns"
 
 
+async def test_questions_asked_in_a_row_before_this_one_count_towards_the_cap() -> None:
+    world = simple()
+    world.grader.script = {Q: SLOT}
+    assert (await ask(world, asked=1)).status == "needs_clarification"
+    assert (await ask(world, asked=2)).status == "partial"
+
+
 async def test_with_no_asks_allowed_nothing_is_asked() -> None:
     assert (await asked_back(World(), asks=0)).status == "partial"
 

@@ -34,6 +34,9 @@ from anabranch.types import Evidence
 
 DATA = Path(os.environ.get("ANABRANCH_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SETS = {"squad2_dev": 400, "nq_open_oracle": 400, "cmrc2018": 300}
+# Chinese is measured by weights that saw none of it: fitted on itself it gains nothing (.90 in both),
+# and together it pulls the weight of the cosines down, which it does not have.
+FITTED_ON = ("squad2_dev", "nq_open_oracle")
 SEED = 11
 FOLDS = 5
 RIDGE = 1.0
@@ -145,8 +148,9 @@ def measure(
 
 
 def cross_validated(cases: Sequence[Case]) -> dict[str, dict[str, dict[str, float]]]:
-    by_fold = [fit(case for case in cases if case.fold != fold) for fold in range(FOLDS)]
-    by_set = {name: fit(case for case in cases if case.name != name) for name in SETS}
+    own = [case for case in cases if case.name in FITTED_ON]
+    by_fold = [fit(case for case in own if case.fold != fold) for fold in range(FOLDS)]
+    by_set = {name: fit(case for case in own if case.name != name) for name in SETS}
     return {
         "other folds": measure(cases, lambda case: by_fold[case.fold]),
         "other sets": measure(cases, lambda case: by_set[case.name]),
@@ -157,7 +161,7 @@ def cross_validated(cases: Sequence[Case]) -> dict[str, dict[str, dict[str, floa
 def main(cache: Path) -> None:
     cases = [case for name, questions in SETS.items() for case in collect(name, questions, cache)]
     print(json.dumps(cross_validated(cases), indent=1))
-    model = fit(cases)
+    model = fit(case for case in cases if case.name in FITTED_ON)
     print(json.dumps({"bias": model.bias, **model.coefficients}, indent=1))
 
 

@@ -478,7 +478,8 @@ class RequestContext:
     ``ledger`` has what the models of the request cost, and where a local part stepped in.
     ``anonymizer`` is there if anonymising is on. ``notices`` are for the outcome.
     ``deadline`` and ``started`` are readings of ``time.perf_counter()``. ``snapshot`` makes the
-    signed resume snapshot of a run that ends with a question to the user.
+    signed resume snapshot of a run that ends with a question to the user; ``asked`` counts the
+    questions that the user has been asked in a row before this one.
     """
 
     parts: Parts

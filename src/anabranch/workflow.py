@@ -374,7 +374,7 @@ async def _resumed(state: RagState, context: RequestContext) -> RagState:
 def _first_state(question: str, query: Query, context: RequestContext) -> RagState:
     return RagState(
         question=question, anonymized_question=context.hidden(question), query=query, variants=(),
-        asked=0, rewrite_count=0, rewrite=None, complexity="simple", complexity_reason="",
+        asked=context.asked, rewrite_count=0, rewrite=None, complexity="simple", complexity_reason="",
         sub_questions=(), failures=(), rag_trace=(),
     )  # fmt: skip
 

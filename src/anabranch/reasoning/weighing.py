@@ -66,8 +66,8 @@ class PieceModel:
         return 1.0 / (1.0 + math.exp(-total))
 
 
-# By tools/fit_answerer.py, on samples of squad2, nq_open and cmrc2018 run through the whole
-# pipeline; a piece counts as right if it has a gold answer in it.
+# By tools/fit_answerer.py, on samples of squad2 and nq_open run through the whole pipeline; a piece
+# counts as right if it has a gold answer in it.
 FITTED = PieceModel(
     -2.05,
     MappingProxyType(
