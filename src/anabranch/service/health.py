@@ -26,6 +26,7 @@ async def metrics(request: Request, caller: Reader) -> Response:
 
 @router.get("/readyz", responses=documented(503))
 async def readyz(service: Shared) -> dict[str, str]:
-    """Questions can be answered: the knowledge base is open."""
-    await service.knowledge_base.aprepare()
+    """Questions can be answered and kept: documents and database were read for this reply."""
+    await service.knowledge_base.acollections()
+    await service.jobs.jobs(None, limit=1)
     return {"status": "ready"}
