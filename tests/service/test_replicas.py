@@ -26,6 +26,8 @@ from service.processes import Process, serve_process
 RACES = int(os.environ.get("REPLY_RACES", "5"))
 QUESTION, REPLY = "How long is the warranty?", "the Plover"
 LEASE = "2"
+# Each test starts several servers.
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="session")
