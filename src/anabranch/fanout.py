@@ -42,6 +42,8 @@ __all__ = ["attempt", "child_graph", "fan_in", "retrieve"]
 # A repaired spelling stands in place of the question; the words as typed stay, in case they
 # were right (a name that the documents have nowhere is not evidence that it is misspelled).
 MISSPELLED_WEIGHT = 0.5
+# From here on a wording has a form that the documents use; a lighter one only moves words about.
+TELLING_WEIGHT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,13 +265,13 @@ def _with_variants(
 ) -> tuple[Query, ...]:
     repaired = any(variant.kind == "spelling" for variant in variants)
     first = replace(question, weight=MISSPELLED_WEIGHT) if repaired else question
-    others = [variant.weight for variant in variants if variant.kind != "spelling"]
+    light = [v.weight for v in variants if v.kind != "spelling" and v.weight < TELLING_WEIGHT]
     queries = (
         Query(
             id=f"q{index + 1}" if question.id == "q1" else f"{question.id}.{index}",
             text=variant.text,
             kind=variant.kind,
-            weight=_weight(variant, others, context),
+            weight=_weight(variant, light, context),
             parent=question.id,
             group=question.group,
         )
@@ -278,13 +280,13 @@ def _with_variants(
     return (first, *queries)
 
 
-def _weight(variant: Variant, others: Sequence[float], context: RequestContext) -> float:
-    """A repaired spelling stands for the question; all other variants together count as much as
-    the heaviest of them, and at most what is set: many wordings are one opinion, not many."""
+def _weight(variant: Variant, light: Sequence[float], context: RequestContext) -> float:
+    """A repaired spelling stands for the question, and any other variant counts at most what is
+    set; the ``light`` ones count together as much as the heaviest of them: they say nothing new."""
     if variant.kind == "spelling":
         return variant.weight
-    together = min(max(others), context.weights.variant)
-    return together * (variant.weight / sum(others)) if together > 0 else 0.0
+    share = max(light) / sum(light) if 0 < variant.weight < TELLING_WEIGHT else 1.0
+    return min(variant.weight * share, context.weights.variant)
 
 
 def _as_read(query: Query, context: RequestContext) -> Query:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from anabranch.background import background_of
 from anabranch.conversation_context import complete
-from anabranch.fanout import attempt
+from anabranch.fanout import TELLING_WEIGHT, attempt
 from anabranch.foreign_legs import lexicon_beside
 from anabranch.lexicon import Lexicon
 from anabranch.ports import RequestContext
@@ -32,9 +32,6 @@ MOST_SUB_QUESTIONS = 4
 # branch that hangs enough to bring the others together.
 SHARE_OF_PLANNING = 0.4
 SHARE_OF_A_BRANCH = 0.9
-# What only moves a sub-question's words about is not worth a search; a form that the documents
-# use for its words is.
-TELLING_WEIGHT = 0.3
 
 Failures = tuple[Failure, ...]
 
@@ -116,6 +113,7 @@ async def _with_variants(
     if sub.variants:
         return replace(sub, variants=sub.variants[: context.budgets.variants])
     variants, _ = await vary(sub.question, context, lexicon=lexicon)
+    # What only moves a sub-question's words about is not worth a search.
     telling = tuple(variant for variant in variants if variant.weight >= TELLING_WEIGHT)
     return replace(sub, variants=telling)
 
