@@ -195,13 +195,25 @@ def test_scope_select_wins_over_clarify() -> None:
     assert conclusion.grade.ambiguity == "multiple_candidates"
 
 
-def test_the_weakest_part_lowers_the_confidence_of_the_whole() -> None:
-    def confidence(last: EvidenceGrade) -> float:
-        branches = [branch(0, "answerable", STRONG), branch(1, "answerable", STRONG)]
-        branches.append(branch(2, "partial", last))
-        return synthesise(branches, top_k=8, may_ask=True).confidence
+def confidence_of(whole: EvidenceGrade | None, *parts: BranchStatus) -> float:
+    branches = [branch(0, "answerable" if whole else "failed", whole)]
+    branches += [branch(number, status, STRONG) for number, status in enumerate(parts, start=1)]
+    return synthesise(branches, top_k=8, may_ask=True).confidence
 
-    assert confidence(PARTIAL) < confidence(STRONG) == pytest.approx(STRONG.confidence)
+
+def test_a_question_that_was_split_is_as_sure_as_it_is_unsplit() -> None:
+    assert confidence_of(STRONG, "answerable", "answerable") == STRONG.confidence
+    assert confidence_of(PARTIAL, "answerable", "partial") == PARTIAL.confidence
+
+
+def test_a_part_that_nothing_was_found_for_lowers_the_confidence_of_the_whole() -> None:
+    half = confidence_of(STRONG, "answerable", "no_knowledge")
+    none = confidence_of(STRONG, "failed", "no_knowledge")
+    assert STRONG.confidence > half > none == pytest.approx(STRONG.confidence / 2)
+
+
+def test_where_the_whole_was_not_graded_the_weakest_part_speaks_for_it() -> None:
+    assert confidence_of(None, "answerable", "answerable") == STRONG.confidence
 
 
 # ------------------------------------------------------------------------------- interleaving

@@ -262,7 +262,7 @@ async def build(folder: Path, settings: Settings, *, create: bool) -> Built | No
         store=MirroredStore(stored, most_leaves=settings.memory_leaves),
         embedder=embedder,
         planner=LocalPlanner(),
-        grader=LocalGrader(use_similarity=name == BUNDLED_NAME),
+        grader=LocalGrader(embedder=name),
         rewriter=LocalRewriter(),
         answerer=LocalAnswerer(),
         reranker=reranker,

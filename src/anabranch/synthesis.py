@@ -168,14 +168,16 @@ def _joint_grade(
 ) -> EvidenceGrade:
     """One grade for the whole: its confidence that every part is answered.
 
-    The parts come from one question, so their chances are anything but independent; the weakest
-    part bounds the whole, and the whole question's own grade pulls it towards what a single
-    search would have said.
+    The whole question's own grade is what the confidence was fitted on, long questions included: it
+    stands, so that a question that was wrongly split is as sure as it is unsplit. Parts that nothing
+    was found for take up to half of it away. Where the whole was not graded, the weakest part speaks
+    for it. (multihop_rag_500, 247 questions, 125 of them split: AUROC .960; a mean with the weakest
+    part .958, the whole alone .963.)
     """
-    parts = [branch.grade.confidence if branch.grade else 0.0 for branch in subs]
-    whole = original.grade.confidence if original.grade else 0.0
-    weakest, mean = min(parts), sum(parts) / len(parts)
-    confidence = (weakest + mean + whole) / 3
+    graded = [branch.grade.confidence if branch.grade else 0.0 for branch in subs]
+    whole = original.grade.confidence if original.grade else min(graded)
+    found = sum(branch.status in GIVES_EVIDENCE for branch in subs)
+    confidence = whole * (1.0 + found / len(subs)) / 2
     uncovered = [
         b.sub_question.question for b in subs if b.sub_question and b.status != "answerable"
     ]

@@ -7,14 +7,24 @@ or a spelled-out short form stands, and half where only a word of the same begin
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from anabranch import language
 from anabranch.lexicon import Lexicon
+from anabranch.reasoning.asked_for import (
+    asks_extreme,
+    asks_when,
+    asks_yes_or_no,
+    is_negated,
+    kind_asked,
+)
 from anabranch.reasoning.passages import (
     GRADED_PASSAGES,
     CutQuestion,
+    CutText,
     around,
     cut,
     cut_question,
@@ -26,19 +36,27 @@ from anabranch.types import Background, Passage
 
 # The first passages taken together: further down a ranking holds common words of any kind.
 _TOGETHER = 5
+# Whose titles are looked at: what ranks lower is seldom what the question is about.
+_NAMED_FIRST = 3
 # One or two matches can be chance, four cannot: beyond that a longer question is not a better one,
 # and a shorter one has matched when all of it has.
 _ENOUGH_TERMS = 4
 # "Electric" and "electrode", "retire" and "retirement": alike enough to count half.
 _SAME_BEGINNING = 5
 _LIKENESS = 0.5
-# Seven and thirty terms: up to there questions are all short, from there on all long.
-_SHORTEST, _LONGEST = 3.0, 5.0
+# Two to the power of: up to seven terms all questions are short, from fifteen on all are long.
+_SHORT = 3.0
 # Deviations above the background that say all there is to say.
 _FAR_ABOVE = 15.0
 # A name of this many letters that is an edit away from a word of the documents is a slip or
 # another spelling; shorter ones have neighbours by chance.
 _REPAIRABLE = 5
+# "Valve 43", "LM 0417", "March 2026", "第43号": a number that tells one thing from others like it. "7
+# days" counts, and a single digit has other spellings ("World War II").
+_LABEL = re.compile(
+    r"([^\W\d_]{2,})\s+(?:no\.?\s*|number\s+|#)?(\d[\d.]*\d)(?![\w%])|()(\d[\d.]*\d)(?=号|章|条|款|节|页|室|楼|栋)"
+)
+_COMPARING = frozenset(("least", "most", "than", "about", "top", "last", "next", "past", "first"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +65,8 @@ class Asked:
 
     ``other_forms``: term -> term sets, any of which stands for it. ``unknown``: terms that no
     document in scope has, in any inflection; never CJK, whose words the lexicon does not count.
-    ``unknown_names``: what the question names that is made of nothing else, slips apart.
+    ``names`` are what the question is about by name or by a number that is as good as one;
+    ``unknown_names`` those of them that are made of nothing else, slips apart.
     ``shortened``: terms that are short for something that the documents spell out.
     """
 
@@ -55,6 +74,7 @@ class Asked:
     weights: Mapping[str, float]
     other_forms: Mapping[str, tuple[frozenset[str], ...]]
     unknown: frozenset[str]
+    names: tuple[frozenset[str], ...] = ()
     unknown_names: tuple[frozenset[str], ...] = ()
     shortened: frozenset[str] = frozenset()
 
@@ -101,16 +121,30 @@ def ask(question: str, passages: Sequence[Passage], lexicon: Lexicon) -> Asked:
         if lexicon.words and term not in forms and not language.has_cjk(term)
         and not _is_known(term, question, lexicon)
     )  # fmt: skip
+    names = tuple(dict.fromkeys((*asked.names, *_labels(asked))))
     return Asked(
         cut=asked,
         weights=term_weights(asked.terms, question, passages, lexicon),
         other_forms=forms,
         unknown=unknown,
+        names=names,
         unknown_names=tuple(
-            name for name in asked.names if name <= unknown and not _is_slip(name, asked, lexicon)
+            name for name in names if name <= unknown and not _is_slip(name, asked, lexicon)
         ),
         shortened=terms & frozenset[str]().union(*(term_set(short) for short, _ in pairs)),
     )
+
+
+def _labels(asked: CutQuestion) -> list[frozenset[str]]:
+    """The numbers that name something, each a name of its own."""
+    found = []
+    for place in _LABEL.finditer(asked.text):
+        before = language.fold(place[1] or "")
+        number = frozenset({place[2] or place[4]})
+        common = before in language.ENGLISH_STOP_WORDS or before in _COMPARING
+        if not common and number <= frozenset(asked.terms):
+            found.append(number)
+    return found
 
 
 def _is_known(term: str, question: str, lexicon: Lexicon) -> bool:
@@ -162,7 +196,11 @@ def _spellings(question: str) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What of a question one passage holds. ``windows`` pairs coverage and cosine of each."""
+    """What of a question one passage holds. ``windows`` pairs coverage and cosine of each.
+
+    ``titled`` is the share of its title that the question has, ``run`` how many of the question's
+    terms stand in a row in it as they do there.
+    """
 
     similarity: float | None
     held: Mapping[str, float]
@@ -171,6 +209,8 @@ class Match:
     bigrams: frozenset[tuple[str, str]]
     numbers: frozenset[str]
     spelled_out: bool
+    titled: float = 0.0
+    run: int = 0
 
 
 def match(asked: Asked, passage: Passage) -> Match:
@@ -198,7 +238,29 @@ def match(asked: Asked, passage: Passage) -> Match:
         bigrams=pairs & text.bigrams if pairs else pairs,
         numbers=text.numbers & asked.cut.numbers,
         spelled_out=any(term in held and term not in whole for term in asked.shortened),
+        titled=_share(term_set(chunk.title), frozenset(asked.cut.terms)),
+        run=_longest_run(asked.cut.terms, text, pairs) if pairs & text.bigrams else int(bool(held)),
     )
+
+
+def _longest_run(terms: Sequence[str], text: CutText, pairs: frozenset[tuple[str, str]]) -> int:
+    """The length of the longest piece of ``terms`` that stands in one sentence (dynamic programme)."""
+    longest = 1
+    for sentence in text.sentences:
+        if pairs.isdisjoint(pairwise(sentence.terms)):
+            continue
+        ending = [0] * (len(terms) + 1)
+        for word in sentence.terms:
+            ending = [0] + [
+                before + 1 if term == word else 0
+                for term, before in zip(terms, ending, strict=False)
+            ]
+            longest = max(longest, *ending)
+    return longest
+
+
+def _share(wanted: frozenset[str], found: frozenset[str]) -> float:
+    return len(wanted & found) / len(wanted) if wanted else 0.0
 
 
 def _better(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
@@ -249,7 +311,7 @@ def features(asked: Asked, matches: Sequence[Match], background: Background) -> 
         together = _better(together, found.held)
     coverages = [asked.coverage(found.held) for found in graded]
     best = max(coverages, default=0.0)
-    values = _lexical(asked, graded, together, best)
+    values = _lexical(asked, graded, together, best) | _asked_for(asked.cut.text)
     values |= _dense(graded, similarity, closest, background)
     return Features(
         values=values,
@@ -267,21 +329,35 @@ def _lexical(
     rarest = max(terms, key=lambda term: weights[term], default=None)
     numbers = frozenset[str]().union(*(found.numbers for found in graded))
     pairs = frozenset[tuple[str, str]]().union(*(found.bigrams for found in graded))
-    named = asked.cut.names
+    named = asked.names
     matched = max((found.matched_terms for found in graded), default=0)
     return {
         "window_coverage": max((c for found in graded for c, _ in found.windows), default=0.0),
         "passage_coverage": best,
         "together_coverage": asked.coverage(together),
         "bigram_share": len(pairs) / max(len(asked.cut.bigrams), 1),
+        # What is matched, not its share: a question that says much has little matched by chance.
+        "held_weight": math.log2(1.0 + best * asked.total),
+        "titled": max((found.titled for found in graded[:_NAMED_FIRST]), default=0.0),
         "matched_terms": min(matched, _ENOUGH_TERMS) / max(min(len(terms), _ENOUGH_TERMS), 2),
         "rarest_absent": float(rarest is not None and rarest not in together),
         "names_absent": _absent([all(t in together for t in name) for name in named]),
         "numbers_absent": _absent([number in numbers for number in sorted(asked.cut.numbers)]),
-        # The longer a question, the less of it any one place can be close to.
-        "length": min(max(math.log2(1 + len(terms)), _SHORTEST), _LONGEST),
+        "phrase": math.log2(1 + max((found.run for found in graded[:_TOGETHER]), default=0)),
+        "long": min(max(math.log2(1 + len(terms)) - _SHORT, 0.0), 1.0),
         "unknown_absent": math.fsum(weights[term] for term in asked.unknown) / asked.total,
         "unknown_names_absent": _absent([name not in asked.unknown_names for name in named]),
+    }
+
+
+def _asked_for(question: str) -> dict[str, float]:
+    """What a passage about the same seldom gives: a figure, a date, the first of its kind, a no."""
+    return {
+        "asks_number": float(kind_asked(question) == "number"),
+        "asks_when": float(asks_when(question)),
+        "asks_extreme": float(asks_extreme(question)),
+        "asks_yes_or_no": float(asks_yes_or_no(question)),
+        "negated": float(is_negated(question)),
     }
 
 
@@ -293,25 +369,30 @@ def _dense(
 ) -> dict[str, float]:
     pairs = [(c, cosine) for found in graded for c, cosine in found.windows if cosine is not None]
     agreed = max((c * max(cosine, 0.0) for c, cosine in pairs), default=0.0)
+    closest_of_each = _closest_of_each(graded)
+    first = sorted(closest_of_each, reverse=True)[:_TOGETHER]
     return {
         "similarity": max(similarity or 0.0, 0.0),
         "similarity_above": _above(similarity, background),
         "window_similarity": max(closest or 0.0, 0.0),
         "window_above": _above(closest, background),
-        "stands_out": _stands_out(graded),
+        # Several passages are close to what a collection is about, a stray match stands alone.
+        "window_mean": math.fsum(first) / len(first) if first else 0.0,
+        "stands_out": max(closest_of_each) - math.fsum(closest_of_each) / len(closest_of_each)
+        if closest_of_each
+        else 0.0,
         "agreement": agreed,
         "leg_agreement": background.agreement,
     }
 
 
-def _stands_out(graded: Sequence[Match]) -> float:
-    """How much closer the closest passage is than the graded ones are on average."""
-    closest = [
+def _closest_of_each(graded: Sequence[Match]) -> list[float]:
+    """The best cosine of each passage, where it is known: of its windows, else its own."""
+    closest = (
         max((c for _, c in found.windows if c is not None), default=found.similarity)
         for found in graded
-    ]
-    known = [cosine for cosine in closest if cosine is not None]
-    return max(known) - math.fsum(known) / len(known) if known else 0.0
+    )
+    return [cosine for cosine in closest if cosine is not None]
 
 
 def _above(cosine: float | None, background: Background) -> float:

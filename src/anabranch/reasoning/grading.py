@@ -1,6 +1,6 @@
 """Grading without a model server: do the passages answer the question, and how sure is that?
 
-A logistic regression over the features of ``features.py``. Its coefficients and thresholds are in
+Logistic regressions over the features of ``features.py``. Coefficients and thresholds are in
 ``grade_model.json``, fitted by ``tools/fit_grader.py``; ambiguity is judged in ``ambiguity.py``.
 """
 
@@ -21,35 +21,43 @@ from anabranch.reasoning.ambiguity import Ambiguity, several_candidates, unresol
 from anabranch.reasoning.features import Asked, Features, ask, features, match
 from anabranch.types import Background, EvidenceGrade, GradeRoute, Passage, Turn
 
-ModelName = Literal["dense", "lexical", "cjk"]
-# Share of CJK characters from which a question counts as Chinese (or Japanese, Korean): the
-# bundled encoder gives such text cosines that mean nothing.
+# Share of CJK characters from which a question counts as Chinese (or Japanese, Korean).
 _CJK_SHARE = 0.3
+# Passages whose language is looked at.
+_READ = 3
 _NO_BACKGROUND = Background()
 # Share of the question's weight from which a name is what it is about. In the open sets 12 of 812
 # answerable questions have such a name, 166 of 702 off-topic ones.
 _TELLING_NAME = 0.15
 _ABOUT_ANOTHER = 0.1
+# From here on it is part of what is asked: beside names that are known, a part is not answered.
+_NAME_OF_A_PART = 0.075
 
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """A fitted logistic regression over named features."""
+    """A fitted logistic regression over named features.
+
+    ``long`` is what the features say together of a long question, in which they count less.
+    """
 
     names: tuple[str, ...]
     means: tuple[float, ...]
     scales: tuple[float, ...]
     coefficients: tuple[float, ...]
     intercept: float
+    long: float | None = None
 
     def chance(self, values: Mapping[str, float]) -> float:
-        z = self.intercept + sum(
+        z = sum(
             coefficient * (values[name] - mean) / scale
             for name, mean, scale, coefficient in zip(
                 self.names, self.means, self.scales, self.coefficients, strict=True
             )
         )
-        return 1.0 / (1.0 + math.exp(-z))
+        if self.long is not None:
+            z = (1.0 - values["long"]) * z + values["long"] * self.long
+        return 1.0 / (1.0 + math.exp(-(z + self.intercept)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +80,33 @@ class GradeModel:
         return topic, topic * self.answer.chance(values)
 
 
+@dataclass(frozen=True, slots=True)
+class GradeModels:
+    """The fitted models by name, and by embedder which of them read its cosines.
+
+    ``embedders``: its name -> model for questions in the language of the passages (``same``) and in
+    another (``foreign``); one that is not named gives cosines on a scale that is not known.
+    """
+
+    models: Mapping[str, GradeModel]
+    embedders: Mapping[str, Mapping[str, str]]
+
+
 @lru_cache(maxsize=1)
-def load_models() -> Mapping[ModelName, GradeModel]:
+def load_models() -> GradeModels:
     """The fitted models that ship with the package."""
     file = resources.files("anabranch.reasoning").joinpath("grade_model.json")
-    stored = json.loads(file.read_text(encoding="utf-8"))["models"]
-    return {
+    stored = json.loads(file.read_text(encoding="utf-8"))
+    models = {
         name: GradeModel(
             topic=_regression(model["topic"]),
             answer=_regression(model["answer"]),
             weak=model["weak_threshold"],
             sufficient=model["sufficient_threshold"],
         )
-        for name, model in stored.items()
+        for name, model in stored["models"].items()
     }
+    return GradeModels(models, stored["embedders"])
 
 
 def _regression(stored: Mapping[str, Any]) -> Regression:
@@ -95,18 +116,39 @@ def _regression(stored: Mapping[str, Any]) -> Regression:
         scales=tuple(stored["scales"]),
         coefficients=tuple(stored["coefficients"]),
         intercept=stored["intercept"],
+        long=stored.get("long"),
     )
+
+
+def is_foreign(question: str, passages: Sequence[Passage]) -> bool:
+    """Whether most of the first passages are in another script than the question.
+
+    Two languages of one script share names and figures, and are compared by words as well.
+    """
+    asked = _script(question)
+    found = [_script(passage.chunk.text) for passage in passages[:_READ]]
+    return 2 * sum(script not in (asked, "") for script in found) > len(found)
+
+
+@lru_cache(maxsize=4_096)
+def _script(text: str) -> Literal["cjk", "latin", "other", ""]:
+    if language.cjk_share(text) > _CJK_SHARE:
+        return "cjk"
+    letters = [character.isascii() for character in text if character.isalpha()]
+    if not letters:
+        return ""
+    return "latin" if 2 * sum(letters) > len(letters) else "other"
 
 
 class LocalGrader:
     """Grades by term coverage and cosine; deterministic, no model call.
 
-    ``use_similarity`` is for encoders whose cosines are on another scale than the bundled one's:
-    False judges by words alone.
+    ``embedder`` is the name of the one that gives the cosines. Every encoder has its own scale: with
+    one that no coefficients were fitted for, words alone decide.
     """
 
-    def __init__(self, *, use_similarity: bool = True) -> None:
-        self._use_similarity = use_similarity
+    def __init__(self, *, embedder: str = "bundled") -> None:
+        self._by_cosines = load_models().embedders.get(embedder, {})
 
     async def grade(
         self,
@@ -124,12 +166,20 @@ class LocalGrader:
         around = background or _NO_BACKGROUND
         matches = [match(asked, passage) for passage in passages]
         measured = features(asked, matches, around)
-        model = self._model(asked, measured)
+        foreign = is_foreign(question, passages)
+        model = self._model(asked, measured, foreign=foreign)
         topic, confidence = model.chances(measured.values)
-        if _is_about_another(asked):
+        # In another script a name is written otherwise.
+        unknown = 0.0 if foreign else _weight(asked, asked.unknown_names)
+        about_another = 2 * len(asked.unknown_names) >= len(asked.names)
+        if about_another and unknown >= _TELLING_NAME:
             topic, confidence = 0.0, min(confidence, _ABOUT_ANOTHER)
         alone = [model.chances(features(asked, [single], around).values) for single in matches]
         verdict = _verdict(model, topic)
+        if unknown >= _NAME_OF_A_PART and verdict.answerability == "sufficient":
+            # "Leave in Berlin and hotels in Munich": what is there answers a part at most.
+            verdict = _Verdict("weak", "partial")
+            confidence *= 1.0 - unknown
         if reference is not None:
             # What is asked about is not known yet: that nothing matches proves nothing.
             verdict = _Verdict("weak", "partial")
@@ -153,13 +203,16 @@ class LocalGrader:
             features=measured.values,
         )
 
-    def _model(self, asked: Asked, measured: Features) -> GradeModel:
-        models = load_models()
-        if language.cjk_share(asked.cut.text) > _CJK_SHARE:
-            return models["cjk"]
+    def _model(self, asked: Asked, measured: Features, *, foreign: bool) -> GradeModel:
+        models = load_models().models
+        chinese = language.cjk_share(asked.cut.text) > _CJK_SHARE
+        by_words = models["cjk" if chinese else "lexical"]
         # The encoder knows no short form of this collection ("fs"): its cosines are noise there.
-        by_words = not self._use_similarity or measured.similarity is None or measured.spelled_out
-        return models["lexical" if by_words else "dense"]
+        if measured.similarity is None or measured.spelled_out or "same" not in self._by_cosines:
+            return by_words
+        if "foreign" not in self._by_cosines:  # it reads no Chinese
+            return by_words if chinese else models[self._by_cosines["same"]]
+        return models[self._by_cosines["foreign" if foreign else "same"]]
 
 
 def _of_nothing(reference: Ambiguity | None) -> EvidenceGrade:
@@ -188,17 +241,15 @@ def _verdict(model: GradeModel, topic: float) -> _Verdict:
     return _Verdict("strong", "sufficient")
 
 
-def _is_about_another(asked: Asked) -> bool:
-    """Whether the question is about something by a name that no document in scope has.
+def _weight(asked: Asked, names: Sequence[frozenset[str]]) -> float:
+    """The share of the question's weight that ``names`` have.
 
     "How long is the warranty of the Sandpiper?" is close to what is said of the Plover, and still
-    not answered by it. In a long question such a name is often a side remark ("as Forbes says").
+    not answered by it; neither is "valve 43" by what is said of valve 12. In a long question such a
+    name is often a side remark ("as Forbes says").
     """
-    names, unknown = asked.cut.names, asked.unknown_names
-    if not unknown or 2 * len(unknown) < len(names):
-        return False
-    weight = math.fsum(asked.weights[term] for term in frozenset().union(*unknown))
-    return weight >= _TELLING_NAME * asked.total
+    terms = frozenset[str]().union(*names)
+    return math.fsum(asked.weights[term] for term in terms) / asked.total
 
 
 def _route(verdict: _Verdict, ambiguity: Ambiguity | None) -> GradeRoute:

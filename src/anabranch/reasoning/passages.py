@@ -27,7 +27,12 @@ _LATIN_WORD = re.compile(r"[A-Za-z][A-Za-z0-9+#.&-]*")
 # "How many" and "explain" ask; a passage that answers need not repeat them.
 _ASKING = re.compile(
     r"\bhow\s+(?:many|much|long|often|far|old|big|large|high|tall|fast|soon|late)\b"
-    r"|^\s*(?:please\s+)?(?:explain|describe|tell me)\b",
+    r"|\b(?:number|amount)\s+of\b|^\s*(?:please\s+)?(?:explain|describe|tell me)\b"
+    # "I am interested in articles about", "List all papers on": how things are looked for.
+    r"|^\W*(?:please\s+)?(?:(?:i(?:['’]d| would| am|['’]m)?\s+(?:like|want|need|interested|looking)|"
+    r"interested)\b(?:\s+(?:to|in|for|find|see|read|get))*|find|list|show(?:\s+me)?|give\s+me|"
+    r"what)\s+(?:(?:all|any|some|of|the)\s+)*(?:articles?|papers?|documents?|publications?)\b"
+    r"(?:\s+(?:that|which|exist|deal(?:ing)?|describ(?:e|ing)|discuss(?:ing)?|written|with|about|on))*",
     re.IGNORECASE,
 )
 # Verbs that carry little: "get", "use". Small collections are no judge of how common a word is.

@@ -16,22 +16,11 @@ from types import MappingProxyType
 
 from anabranch import language
 from anabranch.reasoning import passages as features
+from anabranch.reasoning.asked_for import kind_asked
 from anabranch.reasoning.phrasing import quality
 from anabranch.reasoning.presenting import Unit, units
 from anabranch.types import Evidence
 
-_ASKS_NUMBER = re.compile(
-    r"\bhow\s+(?:many|much|long|often|far|old|big|large|high|tall|fast|late|soon|heavy|tight)\b"
-    r"|\b(?:number|amount|percentage|rate|price|cost|limit|population|distance|size)\b"
-    r"|多少|几[个天年月岁次位名台度元]|多[长久大高远重]|百分",
-    re.IGNORECASE,
-)
-_ASKS_TIME = re.compile(
-    r"\bwhen\b|\b(?:what|which|in what|in which)\s+(?:year|date|day|month|century|time)\b"
-    r"|什么时[候间]|何时|哪一?[年天日月]|几[点月号]",
-    re.IGNORECASE,
-)
-_ASKS_NAME = re.compile(r"\b(?:who|whom|whose|where)\b|谁|哪里|哪儿|在哪|什么地方", re.IGNORECASE)
 _HAS_NUMBER = re.compile(
     r"\d|[一二三四五六七八九十百千万两]+[个天年月岁次位名元台度]"
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|half|dozen"
@@ -129,7 +118,7 @@ def measure(
     passages = [units(one) for one in evidence]
     weights = _weights(terms, [unit for pieces in passages for unit in pieces])
     closest = max((w.cosine for one in evidence for w in one.windows), default=0.0)
-    kind = _kind_asked(question)
+    kind = kind_asked(question)
     found = []
     for number, (one, pieces) in enumerate(zip(evidence, passages, strict=True)):
         place = _place(one)
@@ -233,14 +222,6 @@ def _similarity(evidence: Evidence, unit: Unit) -> float | None:
         if 2 * (min(end, window.end) - max(start, window.start)) > end - start
     ]
     return max(max(found), 0.0) if found else None
-
-
-def _kind_asked(question: str) -> str:
-    if _ASKS_TIME.search(question):
-        return "time"
-    if _ASKS_NUMBER.search(question):
-        return "number"
-    return "name" if _ASKS_NAME.search(question) else ""
 
 
 def _gives(kind: str, asked: features.CutQuestion, text: str) -> float:
