@@ -1,9 +1,10 @@
 """Draws ``docs/benchmarks.md`` and its plots from the results of ``benchmarks/peers/run.py``.
 
-    PYTHON benchmarks/plots.py [--results FILE] [--docs FOLDER] [--png FOLDER]
+    PYTHON benchmarks/plots.py [--results FILE] [--quality FILE] [--docs FOLDER] [--png FOLDER]
 
 PYTHON is one with matplotlib: ``make bench-peers`` makes an environment for it. The newest file of
-``benchmarks/results`` that has peers is taken. Plots are SVG, for light and for dark pages; ``--png``
+``benchmarks/results`` that has peers is taken; ``--quality`` names one whose rankings are shown where
+only times were measured anew. Plots are SVG, for light and for dark pages; ``--png``
 writes them as pictures too, to look at.
 """
 
@@ -20,7 +21,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path[0] = str(ROOT)
 
-from benchmarks.peers.page import NAMES, OURS, page, systems_of  # noqa: E402
+from benchmarks.peers.page import NAMES, OURS, page, systems_of, with_quality  # noqa: E402
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,14 @@ COMPARED = "standard"
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--results", type=Path)
+    parser.add_argument("--quality", type=Path)
     parser.add_argument("--docs", type=Path, default=ROOT / "docs")
     parser.add_argument("--png", type=Path)
     arguments = parser.parse_args()
     file = arguments.results or newest(ROOT / "benchmarks" / "results")
     results = json.loads(file.read_text(encoding="utf-8"))
+    if arguments.quality:
+        results = with_quality(results, json.loads(arguments.quality.read_text(encoding="utf-8")))
     images = arguments.docs / "images"
     images.mkdir(parents=True, exist_ok=True)
     for theme in THEMES:

@@ -72,14 +72,33 @@ def page(results: Mapping[str, Any]) -> str:
     parts = [
         "# Benchmarks: beside other libraries",
         "Written by `benchmarks/plots.py` from a run of `benchmarks/peers/run.py`; do not edit it by hand. "
-        f"Measured {results['date'][:10]} at commit `{results['commit']}`"
-        f"{' with changes since' if results.get('changed_since') else ''}, "
-        f"{results['machine']['cores']} cores, no GPU.",
+        f"Measured {_when(results)}, {results['machine']['cores']} cores, no GPU."
+        f"{_quality_of_another_run(results)}",
         *(write(results) for key, write in sections if results.get(key)),
         HOW.strip(),
         _versions(results["versions"]),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def with_quality(results: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """``results`` with the rankings of another run, which the page then names."""
+    when = {name: other[name] for name in ("commit", "changed_since", "date")}
+    return {**results, "quality": other["quality"], "quality_of": when}
+
+
+def _when(run: Mapping[str, Any]) -> str:
+    changed = " with changes since" if run.get("changed_since") else ""
+    return f"{run['date'][:10]} at commit `{run['commit']}`{changed}"
+
+
+def _quality_of_another_run(results: Mapping[str, Any]) -> str:
+    if "quality_of" not in results:
+        return ""
+    return (
+        f" Quality is of another run, {_when(results['quality_of'])}, all systems on one machine; the "
+        "encoder's whole-number arithmetic rounds by processor, which moves such figures by some thousandths."
+    )
 
 
 def systems_of(found: Iterable[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.peers.page import page, systems_of, table
+from benchmarks.peers.page import page, systems_of, table, with_quality
 from benchmarks.peers.results import quality_section
 from tests.benchmarks.samples import MEASURED, SETS
 
@@ -48,6 +48,15 @@ def test_every_figure_of_the_results_is_on_the_page() -> None:
 def test_sizes_are_in_the_order_of_numbers() -> None:
     text = page(results())
     assert text.index("| 5,000 Anabranch") < text.index("| 20,000 Anabranch")
+
+
+def test_rankings_of_another_run_are_shown_and_named() -> None:
+    times = {**results(), "quality": {}}
+    earlier = {**results(), "commit": "def5678", "date": "2026-10-01T10:00:00+00:00"}
+    text = page(with_quality(times, earlier))
+    assert "| x (2) | 0.600 | 0.700 | 0.500 |" in text
+    assert "Measured 2026-11-30 at commit `abc1234`" in text
+    assert "Quality is of another run, 2026-10-01 at commit `def5678`" in text
 
 
 def test_what_was_not_measured_has_no_section() -> None:
