@@ -112,6 +112,9 @@ def cut_question(question: str) -> CutQuestion:
     telling = language.question_terms(_ASKING.sub(" ", question))
     terms = tuple(term for term in telling if term not in _LIGHT_STEMS)
     terms = terms or tuple(language.question_terms(question))
+    # What is left of 多少天 or 几个月 is a unit. Passages have it inside of words (二十天), where
+    # only pairs of characters are compared: alone it would count as missing everywhere.
+    terms = tuple(term for term in terms if len(term) > 1 or not language.has_cjk(term)) or terms
     sets = dict.fromkeys(term_set(span) & frozenset(terms) for span in spans)
     return CutQuestion(
         text=question,
