@@ -103,10 +103,11 @@ def test_the_question_is_in_the_audit_log_where_that_is_wanted(
 
 
 def test_life_and_metrics_are_nothing_for_the_audit_log(
-    client: httpx.Client, caplog: pytest.LogCaptureFixture
+    world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    client.get("/healthz")
-    client.get("/metrics")
+    with served(world, tmp_path) as client:  # a line is written behind its response
+        client.get("/healthz")
+        client.get("/metrics")
     assert audited(caplog) == []
     assert [r.getMessage() for r in caplog.records if r.name == "anabranch.access"] == [
         "GET /healthz 200",
