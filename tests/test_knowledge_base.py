@@ -95,7 +95,7 @@ def test_an_answerer_that_fails_leaves_the_evidence_and_a_failure(
     assert outcome.trace[-1].detail == {"failure": kind}
 
 
-@pytest.mark.parametrize("question", ["", "  \n ", "\u200b", "x" * 4_001])
+@pytest.mark.parametrize("question", ["", "  \n ", "\u200b", "x" * 4_001, "x" + " " * 4_000 + "y"])
 def test_a_question_that_is_blank_or_too_long_is_refused(kb: KnowledgeBase, question: str) -> None:
     with pytest.raises(QuestionError):
         kb.ask(question)

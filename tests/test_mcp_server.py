@@ -26,6 +26,7 @@ from anabranch.keys import KeyBook
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.mcp_server import create_server, http_app
 from anabranch.resume import from_token, to_token
+from anabranch.service.limits import MOST_JSON_BYTES
 from fakes import SLOT, World, hits, without_times
 from service.servers import serving
 
@@ -263,6 +264,17 @@ def test_a_key_that_is_used_too_often_is_told_to_wait(base: KnowledgeBase, book:
 )
 def test_a_page_of_another_site_is_refused(address: str, header: dict[str, str], code: int) -> None:
     assert httpx.post(address, json=INIT, headers={**ACCEPT, **header}).status_code == code
+
+
+@pytest.mark.parametrize("said", [True, False], ids=["length said", "length not said"])
+def test_a_message_that_is_too_large_is_refused(address: str, said: bool) -> None:
+    body = b"x" * (MOST_JSON_BYTES + 1)
+    headers = {"Content-Type": "application/json", **ACCEPT}
+    content = body if said else iter([body[:1_000_000], body[1_000_000:]])
+    refused = httpx.post(f"{address}/mcp", content=content, headers=headers)
+    assert (refused.status_code, refused.headers["content-type"]) == (
+        413, "application/problem+json",
+    )  # fmt: skip
 
 
 def test_a_name_that_was_allowed_is_answered(base: KnowledgeBase, book: KeyBook) -> None:

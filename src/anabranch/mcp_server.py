@@ -196,11 +196,13 @@ def create_server(base: KnowledgeBase) -> MCPServer:
 def http_app(
     server: MCPServer, gate: Gate, *, host: str, allowed_hosts: Sequence[str] = ()
 ) -> ASGIApp:
-    """The server as a web application at ``/mcp``: keys first, then Host and Origin.
+    """The server as a web application at ``/mcp``: keys first, then size, Host and Origin.
 
     Every request stands alone, so that none can enter the session of another caller. Raises
     InputError for an address beyond this machine where no key was made.
     """
+    from anabranch.service.limits import BodyLimit
+
     if not is_loopback(host) and not gate.keyed:
         raise InputError(
             f"Without keys only this machine may ask, but --host is {host!r}. Make a key first: "
@@ -219,7 +221,7 @@ def http_app(
     app = server.streamable_http_app(
         streamable_http_path=PATH, stateless_http=True, transport_security=security, host=host
     )
-    return _Guarded(app, gate)
+    return _Guarded(BodyLimit(app), gate)
 
 
 def serve_stdio(base: KnowledgeBase) -> None:

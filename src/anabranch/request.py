@@ -53,15 +53,21 @@ def checked_question(question: str, *, longest: int) -> str:
 
     if not isinstance(question, str):
         raise QuestionError(f"The question is {question!r}: it is a text.")
+    # Before it is cleaned as well: that takes time with the length.
+    _check_length(question.strip(), longest)
     cleaned = " ".join(normalise(question).split())
     if not cleaned:
         raise QuestionError("The question is blank. Ask something of the documents.")
-    if len(cleaned) > longest:
+    _check_length(cleaned, longest)
+    return cleaned
+
+
+def _check_length(question: str, longest: int) -> None:
+    if len(question) > longest:
         raise QuestionError(
-            f"The question has {len(cleaned):,} characters; at most {longest:,} are read "
+            f"The question has {len(question):,} characters; at most {longest:,} are read "
             "(ANABRANCH_MAX_QUESTION_CHARACTERS). Put long text into a file and add it."
         )
-    return cleaned
 
 
 def checked_collection_name(name: str) -> str:

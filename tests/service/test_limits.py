@@ -45,11 +45,26 @@ def test_an_upload_that_is_too_large_is_refused(world: World, tmp_path: Path) ->
 
 
 def test_what_does_not_say_how_long_it_is_is_counted(world: World, tmp_path: Path) -> None:
-    pieces = iter([b'{"question": "', *[b"x" * 1_000_000] * 9, b'"}'])
+    pieces = iter([b'{"question": "', *[b"x" * 1_000_000] * 3, b'"}'])
     with served(world, tmp_path) as client:
         given = client.post("/v1/ask", content=pieces, headers={"Content-Type": "application/json"})
     assert "Content-Length" not in given.request.headers
     assert given.status_code == 413
+
+
+def test_a_body_that_only_calls_itself_files_is_no_upload(world: World, tmp_path: Path) -> None:
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    body = b"x" * (MOST_JSON_BYTES + 1)
+    with served(world, tmp_path) as client:
+        assert client.post("/v1/ask", content=body, headers=headers).status_code == 413
+
+
+def test_a_body_in_many_pieces_below_the_limit_is_read_whole(world: World, tmp_path: Path) -> None:
+    pieces = iter([b'{"question": "', *[b" "] * 200, b'How long?", "history": []}'])
+    headers = {"Content-Type": "application/json"}
+    with served(world, tmp_path) as client:
+        given = client.post("/v1/ask", content=pieces, headers=headers)
+    assert given.json()["question"] == "How long?"
 
 
 def test_a_length_that_is_too_large_is_refused_before_anything_is_sent(

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from anabranch.access import is_loopback
-from anabranch.service.problems import problem, problem_response
+from anabranch.service.problem_documents import problem, problem_response
 
 _MISDIRECTED, _FORBIDDEN = 421, 403
 

@@ -31,10 +31,10 @@ from anabranch.errors import (
     SourceNotFoundError,
     StorageError,
 )
+from anabranch.service.problem_documents import MEDIA_TYPE, problem, problem_response
 
 logger = logging.getLogger(__name__)
 
-MEDIA_TYPE = "application/problem+json"
 # The first that fits counts: special ones before their bases.
 _STATUS: tuple[tuple[type[AnabranchError], HTTPStatus], ...] = (
     (KeyRefusedError, HTTPStatus.UNAUTHORIZED),
@@ -81,22 +81,6 @@ def problem_of(error: AnabranchError) -> dict[str, Any]:
         "detail": str(error),
         **(error.details if isinstance(error, ClarificationError) else {}),
     }
-
-
-def problem(status: int, detail: str, **more: Any) -> dict[str, Any]:
-    """A problem document that stands for no error of ours."""
-    return {
-        "type": "about:blank", "title": HTTPStatus(status).phrase, "status": status,
-        "detail": detail, **more,
-    }  # fmt: skip
-
-
-def problem_response(
-    document: dict[str, Any], *, headers: dict[str, str] | None = None
-) -> JSONResponse:
-    return JSONResponse(
-        document, status_code=document["status"], media_type=MEDIA_TYPE, headers=headers
-    )
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
