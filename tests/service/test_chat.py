@@ -118,6 +118,27 @@ def test_what_the_documents_do_not_have_is_said_in_the_language_asked(
     assert given.anabranch["status"] == "no_knowledge"
 
 
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [
+        ("Thanks!", "You're welcome."),
+        ("bye", "Goodbye."),
+        ("你好", "你好！有关文档的问题都可以问我。"),
+    ],
+)
+def test_small_talk_is_answered_without_a_search(
+    client: openai.OpenAI, world: World, said: str, reply: str
+) -> None:
+    chat = (user(Q), assistant("Annual leave is 30 days. [1]"), user(said))
+    given = ask(client, *chat)
+    streamed = "".join(
+        c.choices[0].delta.content or "" for c in ask(client, *chat, stream=True) if c.choices
+    )
+    assert (given.choices[0].message.content, streamed) == (reply, reply)
+    assert given.anabranch["status"] == "answerable"
+    assert world.planner.planned == []
+
+
 def test_earlier_turns_are_the_history_and_system_messages_are_not(
     client: openai.OpenAI, world: World
 ) -> None:

@@ -110,7 +110,7 @@ def _run(service: Service, body: ChatBody, caller: Caller) -> AsyncIterator[RunE
     question, pending = body.question(), body.pending()
     if pending is not None:
         return service.knowledge_base.stream_resume(pending, question, **options)
-    return service.knowledge_base.stream(question, **options)
+    return service.knowledge_base.stream_turn(question, **options)
 
 
 async def _chunks(
