@@ -55,6 +55,21 @@ def test_a_session_is_its_keys_alone(client: httpx.Client, base: KnowledgeBase) 
     assert client.get("/v1/sessions", headers=bearer(root)).json() == []
 
 
+def test_a_session_with_collections_that_the_key_may_not_see_is_not_begun(
+    client: httpx.Client, base: KnowledgeBase
+) -> None:
+    key, _ = KeyBook(base.path).create("ann", collections=["handbook"])
+    given = {
+        name: client.post("/v1/sessions", json={"collections": [name]}, headers=bearer(key))
+        for name in ("handbook", "board", "nowhere")
+    }
+    assert [response.status_code for response in given.values()] == [201, 404, 404]
+    assert given["board"].json()["detail"] == (
+        "There is no collection 'board'. Those that are there: 'handbook'."
+    )
+    assert len(client.get("/v1/sessions", headers=bearer(key)).json()) == 1
+
+
 def test_a_key_that_reaches_less_than_before_loses_its_sessions(
     client: httpx.Client, base: KnowledgeBase
 ) -> None:

@@ -28,6 +28,8 @@ router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 @router.post("", status_code=201, responses=documented(404, 422))
 async def create_session(body: SessionBody, caller: Reader, service: Shared) -> dict[str, Any]:
     """Begin a conversation."""
+    if body.collections is not None:  # refused now, not when the first question is asked
+        await service.knowledge_base.asources(collections=body.collections, **caller.scope)
     session = await service.sessions.create_session(
         caller.name,
         title=normalise(body.title).strip(),
