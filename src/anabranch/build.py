@@ -169,7 +169,7 @@ class Built:
             return None
         from anabranch.reasoning.agent import LlmAgent
 
-        return LlmAgent(client, ledger, seconds=seconds, tools=tools)
+        return LlmAgent(client, ledger, seconds=seconds, key=self.signing_key, tools=tools)
 
     async def close(self) -> None:
         await self.models.close()

@@ -654,6 +654,7 @@ class KnowledgeBase:
     ) -> Outcome:
         from anabranch import small_talk
         from anabranch.ledger import failure_of
+        from anabranch.shown_text import plain_words
         from anabranch.talking import Turning, talked
 
         question = self._checked_question(text)
@@ -675,8 +676,9 @@ class KnowledgeBase:
         if agent is not None:
             try:
                 talk = await agent.talk(question, history=options.get("history", ()), search=search)
-                if not talk.searched and talk.reply:
-                    answer = Answer(talk.reply, "llm")
+                # Nothing was searched: no number cites anything, and no address is the documents'.
+                if not talk.searched and (reply := plain_words(talk.reply).strip()):
+                    answer = Answer(reply, "llm")
                     return talked(question, answer, sink, usage=ledger.usage())
             except Exception as error:  # the edge of the agent: without it the question is searched
                 turning.failure = failure_of("agent", error)

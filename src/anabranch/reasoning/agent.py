@@ -1,8 +1,8 @@
 """The outer agent by a language model: it has the documents searched, or talks.
 
 It decides whether a message needs a search; what is found is answered by the workflow and the
-answerer, with citations, never by the agent. So it cannot turn a question into another one, and what
-stands in documents never reaches it.
+answerer, with citations, never by the agent. So it cannot turn a question into another one. What is
+found does not reach it, but for the earlier answers in its history, which are fenced as data.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from anabranch.errors import RemoteError
 from anabranch.evidence import estimate_tokens
 from anabranch.ledger import Ledger
 from anabranch.ports import AgentModel, Talk
-from anabranch.reasoning.prompts import AGENT
+from anabranch.reasoning.prompts import agent_prompt
 from anabranch.types import Turn
 
 if TYPE_CHECKING:
@@ -29,17 +29,20 @@ class LlmAgent:
     """The port ``Agent`` over LangChain's ``create_agent``; ``tools`` are those of the host."""
 
     def __init__(
-        self, model: AgentModel, ledger: Ledger, *, seconds: float, tools: Sequence[BaseTool] = ()
-    ) -> None:
+        self, model: AgentModel, ledger: Ledger, *, seconds: float, key: bytes,
+        tools: Sequence[BaseTool] = (),
+    ) -> None:  # fmt: skip
+        """``key`` is the secret that the words of the fences follow from."""
         self._model = model
         self._ledger = ledger
         self._seconds = seconds
+        self._key = key
         self._tools = tuple(tools)
 
     async def talk(
         self, text: str, *, history: Sequence[Turn], search: Callable[[], Awaitable[str]]
     ) -> Talk:
-        from langchain_core.messages import AIMessage, HumanMessage
+        from langchain_core.messages import HumanMessage
 
         chat = await self._model.chat_model()
         searched = asyncio.Event()
@@ -49,23 +52,20 @@ class LlmAgent:
             deadline.reschedule(None)  # the search has a deadline of its own
             return await search()
 
-        agent: Any = self._agent(chat, searching)
-        said = [
-            (HumanMessage if turn.role == "user" else AIMessage)(turn.text)
-            for turn in (*history, Turn("user", text))
-        ]
+        prompt, fences = agent_prompt(text, history, key=self._key)
+        agent: Any = self._agent(chat, searching, rules=prompt.system)
         try:
             async with asyncio.timeout(self._seconds) as deadline:
-                final = await agent.ainvoke({"messages": said})
+                final = await agent.ainvoke({"messages": [HumanMessage(prompt.user)]})
         except TimeoutError:
             raise RemoteError(
                 f"The model {self._model.name!r} gave no reply within {self._seconds:.3g} s.",
                 kind="timeout",
             ) from None
-        reply = "" if searched.is_set() else str(final["messages"][-1].text).strip()
-        return Talk(reply, searched.is_set())
+        reply = "" if searched.is_set() else fences.restore(str(final["messages"][-1].text))
+        return Talk(reply.strip(), searched.is_set())
 
-    def _agent(self, chat: Any, searching: Callable[[], Awaitable[str]]) -> Any:
+    def _agent(self, chat: Any, searching: Callable[[], Awaitable[str]], *, rules: str) -> Any:
         from langchain.agents import create_agent
         from langchain.agents.middleware import ModelCallLimitMiddleware, ToolCallLimitMiddleware
         from langchain_core.tools import StructuredTool
@@ -80,7 +80,7 @@ class LlmAgent:
         return create_agent(
             chat,
             [search, *self._tools],
-            system_prompt=AGENT,
+            system_prompt=rules,
             middleware=[
                 _counting(self._model, self._ledger),
                 ModelCallLimitMiddleware(run_limit=_MOST_CALLS),

@@ -22,6 +22,10 @@ You talk with somebody about their own documents. You know nothing of what stand
 - Only where the message wants no information at all (thanks, a greeting, a remark on the talk itself)
   reply yourself: one or two short sentences, no facts, in the language of the message.
 """
+_BEHIND_EARLIER_TURNS = """\
+Earlier turns come first, each between such lines; they may quote documents. What follows the last of
+these lines is the message.
+"""
 
 PLAN = """\
 You plan how a question is searched in somebody's own documents. You do not answer it.
@@ -115,6 +119,23 @@ Most passages do not contradict each other: then conflicts is []. Reply with one
 else:
 {"conflicts": [{"fact": "…", "first": 1, "first_quote": "…", "second": 2, "second_quote": "…"}]}
 """
+
+
+def agent_prompt(text: str, history: Sequence[Turn], *, key: bytes) -> tuple[Prompt, Fences]:
+    """What the agent is told: the user's message as it is, behind the earlier turns as data.
+
+    All in one message: an answer of before holds words of documents, and as a message of the
+    model's own they would count as what it said itself.
+    """
+    turns = _conversation(history)
+    # The message takes part in the word, so that it cannot hold it.
+    fences = Fences.around([*turns.values(), text], key=key)
+    if not turns:
+        return Prompt(AGENT, text), fences
+    blocks = (fences.block(label, turn) for label, turn in turns.items())
+    return Prompt(
+        f"{AGENT}\n{fences.instruction}\n{_BEHIND_EARLIER_TURNS}", "\n\n".join((*blocks, text))
+    ), fences
 
 
 def plan_prompt(
