@@ -433,6 +433,26 @@ def test_doctor_says_why_a_language_model_does_not_work(
     )
 
 
+@pytest.mark.parametrize(
+    "said", ["I am ready.", "Ready {or so I think.", '{"answer": "ready"}'],
+    ids=["prose", "a brace", "another object"],
+)  # fmt: skip
+def test_doctor_says_that_a_model_does_not_reply_in_json(
+    said: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ScriptedModel(lambda request: said) as server:
+        monkeypatch.setenv("ANABRANCH_MODEL", "scripted")
+        monkeypatch.setenv("ANABRANCH_MODEL_BASE_URL", server.url)
+        code, out, _ = run("doctor", "--model", "--json")
+        checks = {check["name"]: check for check in json.loads(out)["checks"]}
+    assert code == 3
+    for does in ("plans", "grades", "rewrites"):
+        check = checks[f"language model that {does}"]
+        assert check["status"] == "problem"
+        assert "does not reply in JSON" in check["detail"]
+    assert checks["language model that answers"]["status"] == "ok"
+
+
 def test_doctor_calls_no_model_unless_it_is_told_to(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -387,10 +387,11 @@ async def check_language_models(settings: Settings) -> list[RoleCheck]:
     """What the language model of each role does when it is asked; nothing where none is set."""
     from anabranch.models.chat_check import check_models
     from anabranch.models.chat_models import ChatModels
+    from anabranch.reasoning.structured_reply import read_reply
 
     models = ChatModels(settings)
     try:
-        return await check_models(models, seconds=settings.model_timeout)
+        return await check_models(models, seconds=settings.model_timeout, read=read_reply)
     finally:
         await models.close()
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.errors import AnabranchError
+from pydantic import BaseModel
+
+from anabranch.errors import AnabranchError, UnusableReplyError
 from anabranch.ledger import Ledger
 from anabranch.models.chat import ChatClient, RequestModel
 from anabranch.models.chat_models import ChatModels
@@ -36,6 +38,15 @@ _CONTEXT_KEYS = (
 _SECONDS_FOR_A_LIST = 5.0
 
 
+class Word(BaseModel):
+    """What the roles that reply in JSON are asked for."""
+
+    word: str
+
+
+Read = Callable[[str, type[Word]], Word]
+
+
 @dataclass(frozen=True, slots=True)
 class RoleCheck:
     role: Role
@@ -44,12 +55,15 @@ class RoleCheck:
     detail: str
 
 
-async def check_models(models: ChatModels, *, seconds: float) -> list[RoleCheck]:
-    """What each role's model does when it is asked; a call may take ``seconds``."""
-    return [await _check(role, client, seconds) for role, client in models]
+async def check_models(models: ChatModels, *, seconds: float, read: Read) -> list[RoleCheck]:
+    """What each role's model does when it is asked; a call may take ``seconds``.
+
+    ``read`` reads replies in JSON as the roles do, and raises UnusableReplyError.
+    """
+    return [await _check(role, client, seconds, read) for role, client in models]
 
 
-async def _check(role: Role, client: ChatClient, seconds: float) -> RoleCheck:
+async def _check(role: Role, client: ChatClient, seconds: float, read: Read) -> RoleCheck:
     model = RequestModel(client, role, Ledger(), lambda: seconds)
     try:
         await client.load()
@@ -59,9 +73,15 @@ async def _check(role: Role, client: ChatClient, seconds: float) -> RoleCheck:
             await model.write(_IN_WORDS, pieces.append)
             does = f"streams ({len(pieces)} pieces)" if len(pieces) > 1 else "replies, not streamed"
         else:
-            reply = await model.complete(_IN_JSON, schema=_SCHEMA)
-            does = f"replies in JSON by {client.mode}" if "{" in reply else "replies, not in JSON"
+            read(await model.complete(_IN_JSON, schema=_SCHEMA), Word)
+            does = f"replies in JSON by {client.mode}"
         took = time.perf_counter() - started
+    except UnusableReplyError as error:
+        return RoleCheck(
+            role, client.name, False,
+            f"{client.name} does not reply in JSON as it was asked to: {error} For this role "
+            "another model is needed (docs/language-models.md).",
+        )  # fmt: skip
     except AnabranchError as error:
         return RoleCheck(role, client.name, False, str(error))
     reads = await _context_tokens(client)
