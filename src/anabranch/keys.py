@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from anabranch.errors import InputError, StorageError
+from anabranch.private_files import begin_private
 
 KEYS = "keys.sqlite"
 PREFIX = "anabranch"
@@ -144,8 +145,7 @@ class KeyBook:
         try:
             if create:
                 self._file.parent.mkdir(parents=True, exist_ok=True)
-                # Before SQLite makes it, which would let everybody on this machine read it.
-                os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
+                begin_private(self._file)
             address = f"{self._file.absolute().as_uri()}?mode={'rw' if create else 'ro'}"
             if not create and os.access(self._file, os.W_OK):
                 address = address.replace("mode=ro", "mode=rw")

@@ -11,18 +11,21 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from anabranch.private_files import private_folder, private_opener
+
 FOLDER = "originals"
 
 
 def keep(folder: Path, source_id: str, file: Path) -> None:
     """Makes ``file`` the original of a source as well, in the place of an earlier version."""
     home = folder / FOLDER / source_id
-    home.mkdir(parents=True, exist_ok=True)
+    private_folder(home)
     temporary = home / f".{os.getpid()}.{secrets.token_hex(4)}"
     try:
         os.link(file, temporary)
     except OSError:  # the file system has no links
-        shutil.copyfile(file, temporary)
+        with file.open("rb") as source, open(temporary, "xb", opener=private_opener) as copy:
+            shutil.copyfileobj(source, copy)
     temporary.replace(home / file.name)
     for earlier in home.iterdir():  # under another name, if the source had another one
         if earlier.name != file.name and not earlier.name.startswith("."):

@@ -23,6 +23,7 @@ from anabranch.file_kinds import supported_extensions
 from anabranch.ingest import IngestProgress, source_id_of
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.ports import JobStore
+from anabranch.private_files import private_folder, private_opener
 from anabranch.records import FILE_ENDINGS, Job, JobFile, JobFileStatus, NewJob
 from anabranch.request import checked_collection_name
 from anabranch.settings import Settings
@@ -117,8 +118,8 @@ class Uploads:
         try:
             for upload, file in zip(files, job.files, strict=True):
                 target = self._lies_at(job.id, file)
-                target.parent.mkdir(parents=True)
-                with target.open("xb") as opened:
+                private_folder(target.parent)
+                with open(target, "xb", opener=private_opener) as opened:
                     shutil.copyfileobj(upload.content, opened)
         except OSError as error:
             raise StorageError(

@@ -1,8 +1,10 @@
 """Vectors on disk: they survive, several processes share them, and no damage is fatal."""
 
 import logging
+import os
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 from contextlib import closing
@@ -85,6 +87,14 @@ def test_vectors_come_back_bit_for_bit_after_reopening(cache, path):
     assert set(found) == set(vectors)
     for text, vector in vectors.items():
         assert found[text].tobytes() == vector.tobytes()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+def test_only_the_owner_reads_the_file_and_its_journals(cache, path):
+    put(cache, unit_vectors(["one"]))
+    files = sorted(path.parent.iterdir())
+    assert len(files) == 3
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 
 def test_more_texts_than_one_statement_takes_are_found(cache):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,6 +132,15 @@ def test_the_original_is_kept_as_long_as_the_source(empty: httpx.Client, tmp_pat
     assert empty.delete(f"/v1/sources/{source_id}").json() == {"source": source_id, "removed": 1}
     assert originals.find(tmp_path / "kb", source_id) is None
     assert sources(empty) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+def test_only_the_owner_reads_the_originals(empty: httpx.Client, tmp_path: Path) -> None:
+    added(empty, ("leave.md", LEAVE))
+    kept = originals.find(tmp_path / "kb", source_id_of("default", "leave.md"))
+    assert kept is not None
+    modes = [stat.S_IMODE(place.stat().st_mode) for place in (kept, *kept.parents[:2])]
+    assert modes == [0o600, 0o700, 0o700]
 
 
 def test_an_uploaded_document_has_pictures_of_its_pages(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import stat
 import time
 from pathlib import Path
 
@@ -42,6 +44,18 @@ async def test_its_clock_is_in_seconds_since_1970(database: Database) -> None:
 async def test_without_an_address_it_is_a_file_in_the_knowledge_base(tmp_path: Path) -> None:
     await (await Database.open("", folder=tmp_path)).close()
     assert (tmp_path / FILE).is_file()
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+async def test_only_the_owner_reads_the_file_and_its_journals(tmp_path: Path) -> None:
+    database = await Database.open("", folder=tmp_path)
+    found = modes(tmp_path)
+    await database.close()
+    assert found == {FILE: 0o600, f"{FILE}-wal": 0o600, f"{FILE}-shm": 0o600}
 
 
 @pytest.mark.parametrize("address", ["nothing", "mysql://user:secret@host/name"])

@@ -21,6 +21,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from anabranch.ports import PassageVectors
+from anabranch.private_files import begin_private
 
 logger = logging.getLogger(__name__)
 
@@ -143,6 +144,7 @@ class EmbeddingCache:
     def _connect(self) -> sqlite3.Connection:
         if self._connection is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            begin_private(self.path)  # its journals get the permissions of the file
             connection = sqlite3.connect(
                 self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )

@@ -21,6 +21,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from anabranch.errors import ConfigurationError, MissingExtraError, StorageError
+from anabranch.private_files import begin_private
 
 # How long a writer waits for another one, in SQLite.
 SECONDS_BUSY = 30
@@ -83,7 +84,7 @@ class Database:
                 "pip install 'anabranch[postgres]'"
             ) from None
         if url.get_backend_name() == "sqlite":
-            _check_folder(url)
+            _make_file(url)
             _prepare_sqlite(engine)
         database = cls(engine)
         try:
@@ -151,13 +152,18 @@ def _url(address: str) -> URL:
     )
 
 
-def _check_folder(url: URL) -> None:
-    parent = Path(url.database or "").absolute().parent
+def _make_file(url: URL) -> None:
+    """Makes the file, for its owner's eyes; SQLite gives its journals the same permissions."""
+    name = url.database or ""
+    parent = Path(name).absolute().parent
     if not parent.is_dir():
         raise StorageError(
             f"There is no folder {str(parent)!r} for the database of sessions and jobs. Make it, or "
             "change ANABRANCH_DATABASE_URL."
         )
+    if name not in ("", ":memory:") and not name.startswith("file:"):
+        with _refusals():
+            begin_private(Path(name))
 
 
 def _prepare_sqlite(engine: AsyncEngine) -> None:
