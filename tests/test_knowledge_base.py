@@ -194,6 +194,16 @@ def test_a_blank_reply_is_refused(world: World, reply: str) -> None:
         kb.resume(carried, reply)
 
 
+def test_who_knows_no_answer_is_not_asked_again(world: World) -> None:
+    carried = snapshot(world)
+    with world.knowledge_base() as kb:
+        # The question as it was lacks something still.
+        declined = kb.resume(carried, "I don't know")
+    assert (declined.status, declined.clarification) == ("partial", None)
+    assert declined.effective_question == Q
+    assert [item.text for item in declined.evidence] == ["Annual leave is 30 days."]
+
+
 def test_a_reply_is_cleaned_as_a_question_is(world: World) -> None:
     carried = snapshot(world)
     with world.knowledge_base() as kb:

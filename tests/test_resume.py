@@ -54,6 +54,24 @@ def test_a_snapshot_from_before_there_were_follow_ups_is_still_known() -> None:
     assert validate(made, "Berlin", KEY).standalone == ""
 
 
+@pytest.mark.parametrize("reply", ["2", "２", "option 2", "the second one", "第二个"])
+def test_the_number_of_an_option_joins_its_words(reply: str) -> None:
+    known = validate(signed(), reply, KEY)
+    assert known.replies == ("波士顿",)
+    assert known.refined_question() == "How much leave is there? 波士顿"
+
+
+@pytest.mark.parametrize("reply", ["neither", "hmm not sure", "不知道"])
+def test_a_reply_that_chooses_nothing_leaves_the_question_as_it_was(reply: str) -> None:
+    known = validate(signed(replies=("for interns",)), reply, KEY)
+    assert known.refined_question() == "How much leave is there? for interns"
+
+
+def test_a_reply_that_is_a_question_stays_a_reply() -> None:
+    known = validate(signed(), "Where is the canteen?", KEY)
+    assert known.replies == ("Where is the canteen?",)
+
+
 def test_a_second_reply_stands_behind_the_first() -> None:
     known = validate(signed(replies=("Berlin",)), "for interns", KEY)
     assert known.refined_question() == "How much leave is there? Berlin for interns"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.errors import InputError, RunError, SnapshotError
 from anabranch.live import LiveTree
 from anabranch.rendering import clean, print_outcome, print_question_back
+from anabranch.replies import meant
 from anabranch.trace import RunEvent
 from anabranch.types import RESUME_SCHEMA, Clarification, Effort, Outcome
 
@@ -118,10 +119,7 @@ async def follow(title: str, events: AsyncIterator[RunEvent]) -> Outcome:
 
 def chosen(clarification: Clarification, line: str) -> str:
     """The option that ``line`` is the number of, or ``line`` itself."""
-    # isdecimal also holds for full-width digits, which int() reads as well.
-    if line.isdecimal() and 1 <= int(line) <= len(clarification.options):
-        return clarification.options[int(line) - 1]
-    return line
+    return meant(line, clarification.options) or line
 
 
 def read_snapshot(file: str) -> Mapping[str, Any]:

@@ -709,16 +709,22 @@ class KnowledgeBase:
         sink: RunSink = ignore_event,
     ) -> Outcome:
         from anabranch.reading import normalise
+        from anabranch.replies import meant
         from anabranch.resume import validate
         from anabranch.workflow import resume_rag_from_hitl
 
         built = await self._open()
-        known = validate(snapshot, " ".join(normalise(reply).split()), built.signing_key)
+        reply = " ".join(normalise(reply).split())
+        known = validate(snapshot, reply, built.signing_key)
         question = known.refined_question()
         context = await self._context(question, options, sink)
         scope = context.scope.intersect(known.scope.to_scope())
         fingerprint = await built.parts.store.fingerprint(scope)
-        context = replace(context, scope=scope, index_fingerprint=fingerprint)
+        # Whoever knows no answer is not asked again: the best there is.
+        interactive = context.interactive and bool(meant(reply, known.options))
+        context = replace(
+            context, scope=scope, index_fingerprint=fingerprint, interactive=interactive
+        )
         sink(RunEvent("run.started", text=question))
         run = await resume_rag_from_hitl(known, context)
         return await self._completed(run.outcome, context, answer=answer)

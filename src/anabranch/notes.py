@@ -9,6 +9,7 @@ from typing import Any
 
 from anabranch.language import has_cjk, sentence_spans
 from anabranch.records import Message
+from anabranch.replies import meant
 from anabranch.types import Outcome, Turn
 
 TITLE_CHARACTERS = 80
@@ -97,6 +98,7 @@ def turns_of(messages: Sequence[Message]) -> list[Turn]:
 
 
 def refined(snapshot: Mapping[str, Any], reply: str) -> str:
-    """The question of a snapshot with the replies so far and this one."""
+    """The question of a snapshot with the replies so far and this one, as resuming reads it."""
     question = snapshot.get("standalone") or snapshot.get("question", "")
-    return " ".join((str(question), *map(str, snapshot.get("replies", ())), reply.strip()))
+    added = meant(reply, [str(option) for option in snapshot.get("options", ())])
+    return " ".join((str(question), *map(str, snapshot.get("replies", ())), added)).strip()

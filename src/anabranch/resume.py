@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from anabranch.errors import SnapshotError
+from anabranch.replies import meant
 from anabranch.types import RESUME_SCHEMA, Scope
 
 MAX_REPLY_CHARACTERS = 2_000
@@ -100,6 +101,8 @@ def _signature(plain: Mapping[str, Any], key: bytes) -> str:
 def validate(snapshot: Mapping[str, Any] | None, reply: str, key: bytes) -> Snapshot:
     """The snapshot with ``reply`` added, proven to be of this knowledge base and unchanged.
 
+    The number of an option is read as that option; a reply that chooses nothing adds nothing.
+
     Raises SnapshotError saying what is wrong and what to do.
     """
     if not snapshot:
@@ -140,7 +143,8 @@ def validate(snapshot: Mapping[str, Any] | None, reply: str, key: bytes) -> Snap
             "The snapshot was changed, or was made by another knowledge base: its signature does "
             "not fit. Ask the question again."
         )
-    return known.model_copy(update={"replies": (*known.replies, reply.strip())})
+    added = meant(reply, known.options)
+    return known.model_copy(update={"replies": (*known.replies, added) if added else known.replies})
 
 
 def to_token(snapshot: Mapping[str, Any]) -> str:

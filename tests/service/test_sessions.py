@@ -180,6 +180,14 @@ def test_the_next_message_is_the_reply_where_one_question_is_open(
     ]
 
 
+def test_the_number_of_an_option_is_its_words(client: httpx.Client, asking_back: World) -> None:
+    session = begun(client)
+    say(client, session, Q)
+    answered = say(client, session, "1").json()
+    assert answered["effective_question"] == f"{Q} Berlin"
+    assert texts(client, session)[2] == "1"
+
+
 def test_a_resumed_question_is_not_planned_again(client: httpx.Client, asking_back: World) -> None:
     session = begun(client)
     say(client, session, Q)
