@@ -102,6 +102,55 @@ def test_what_was_spoken_of_is_filled_in(question: str, whole: str) -> None:
     assert on_its_own(question, *COST) == whole
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "How many vacation days do I get in Boston?",
+        "Which trains stop near Boston?",
+        "When does the Boston office open?",
+        "Who leads Boston's warehouse?",
+    ],
+)
+@pytest.mark.parametrize("question", ["How long is the warranty?", "What is the price?"])
+def test_a_place_has_no_warranty(asked: str, question: str) -> None:
+    assert on_its_own(question, asked, "20 days [1].") is None
+
+
+def test_an_attribute_keeps_the_place_as_a_place() -> None:
+    turns = ("How many vacation days do I get in Boston?", "20 days [1].")
+    assert on_its_own("And sick days?", *turns) == "What about sick days in Boston?"
+
+
+def test_a_place_named_turns_ago_has_no_warranty_either() -> None:
+    turns = ("How many vacation days do I get in Boston?", "20.", "And sick days?", "10.")
+    assert on_its_own("How long is the warranty?", *turns) is None
+
+
+def test_a_place_has_what_places_have() -> None:
+    turns = ("How many people work in Boston?", "20.")
+    assert on_its_own("What is the population?", *turns) == "What is the population of Boston?"
+
+
+@pytest.mark.parametrize(
+    "question", ["And the other one?", "What about the others?", "the other one?", "And another?"]
+)
+@pytest.mark.parametrize("turns", [COST, LEAVE, ("Does Berlin or Boston have more?", "Berlin.")])
+def test_which_other_one_is_meant_is_not_made_up(question: str, turns: tuple[str, ...]) -> None:
+    assert on_its_own(question, *turns) is None
+
+
+def test_a_chinese_place_has_no_warranty() -> None:
+    turns = ("波士顿有几天年假？", "20天。")
+    assert on_its_own("保修期多久？", *turns) is None
+    assert on_its_own("多少钱？", *turns) is None
+    assert on_its_own("人口有多少？", *turns) == "波士顿的人口有多少？"
+
+
+@pytest.mark.parametrize("question", ["另一个呢？", "那另外一个呢？", "其他的呢？"])
+def test_which_other_one_is_not_made_up_in_chinese(question: str) -> None:
+    assert on_its_own(question, *PREIS) is None
+
+
 def test_a_person_and_a_thing_are_kept_apart() -> None:
     turns = ("Who leads the Plover?", "Sunniva Harkell")
     assert on_its_own("What is her extension?", *turns) == "What is Sunniva Harkell's extension?"

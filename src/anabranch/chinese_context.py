@@ -55,6 +55,26 @@ _PLACE = re.compile(
     r"|意大利|西班牙|巴西|瑞士|新加坡|东京|大阪|首尔|纽约|波士顿|旧金山|伦敦|巴黎|柏林|慕尼黑|维也纳|罗马|莫斯科|悉尼"
     r"|(?![在于到从去住的是])[一-鿿]{2,4}?(?:省|市|县|分公司|办事处|销售处|办公室)"
 )
+# Of these a place can be the owner, a place of work included; of no warranty and no price.
+_OF_PLACES = frozenset(
+    [
+        "人口",
+        "面积",
+        "首都",
+        "大小",
+        "特点",
+        "地址",
+        "电话",
+        "邮箱",
+        "负责人",
+        "联系人",
+        "联系方式",
+        "年假",
+        "工资",
+    ]
+)
+# Which other one, only the user knows.
+_OTHER = re.compile(r"(?:另外?|其[他它余]|别|剩下)的?(?:那)?[一两几]?(?:个|种|款|台|项|家|些)?的?")
 _DEFINITION = re.compile(
     r"^(?:什么(?:是|叫)|谁是|(?:请)?(?:介绍|解释|说明|讲)(?:一下)?|我想了解(?:一下)?)(?P<subject>[^，。？?]{2,16}?)(?:的?(?:情况|含义|意思))?$"
     r"|^(?P<subject2>[^，。？?]{2,16}?)(?:是什么|是谁|指什么|是啥)(?:意思|东西)?$"
@@ -101,9 +121,9 @@ def _in_its_place(thing: str, last: Exchange) -> Filled | None:
     """The last question with ``thing`` in the place of what is of its kind, or as its attribute."""
     whose = _WHOSE.match(thing)
     thing = thing[whose.end() :] if whose else thing
-    if not thing:
+    if not thing or _OTHER.fullmatch(thing):
         return None
-    if last.thing and (whose or re.fullmatch(_ATTRIBUTE, thing)):
+    if last.thing and (whose or (re.fullmatch(_ATTRIBUTE, thing) and _owns(last.thing, thing))):
         name = _bare(last.thing.name)
         return Filled(
             f"{name}的{thing}是什么？", (told(thing, f"{name}的{thing}", last.thing.turn),)
@@ -165,6 +185,8 @@ def _with_subject(rest: str, question: str, last: Exchange) -> Filled | None:
     attribute = _ABOUT_ATTRIBUTE.match(rest)
     if attribute is None and not _ASKS_AT_ONCE.match(rest):
         return None
+    if not _owns(last.thing, attribute["attribute"] if attribute else ""):
+        return None
     name = _bare(last.thing.name)
     if attribute is not None:
         text = f"{name}的{rest[attribute.start('attribute') :]}？"
@@ -176,6 +198,11 @@ def _with_subject(rest: str, question: str, last: Exchange) -> Filled | None:
     return Filled(
         f"{name}{rest}？", (told(rest, f"{name}{rest}", last.thing.turn),), thing=last.thing
     )
+
+
+def _owns(thing: Topic, attribute: str) -> bool:
+    """Whether ``attribute`` can be that of ``thing``: a place has few."""
+    return attribute in _OF_PLACES or not _PLACE.fullmatch(thing.name)
 
 
 # -------------------------------------------------------------------------------------- topics

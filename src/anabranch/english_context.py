@@ -54,6 +54,15 @@ _ATTRIBUTE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_OWNED = 9
+# Of these a place can be the owner; of no warranty and no price.
+_OF_PLACES = re.compile(r"population|capital|size", re.IGNORECASE)
+_PLACE_NOUN = r"(?:office|branch|site|plant|factory|store|shop|warehouse|campus|lab|laborator(?:y|ies)|area|region|airport|station)s?"
+_INSIDE = r"(?:in|at|near|around|within|inside|outside|throughout)"
+# "And the other one?": which, only the user knows.
+_OTHER = re.compile(
+    r"(?:the |that |those |any |all )?(?:other|others|another|remaining|rest)(?: (?:one|ones|two|thing|things))?",
+    re.IGNORECASE,
+)
 # Who acts: "do interns get", "can managers".
 _ACTORS = re.compile(r"\b(?:do|can|must|should|may|will|are|were|did|for)\s+([a-z]{3,}s)(?=\s)")
 # "What is inflation and why is it important?" says itself what it means.
@@ -77,9 +86,11 @@ def fill(question: str, said: Sequence[Exchange]) -> Filled | None:
         return _asked_again(bare["asking"], said[-1])
     if _is_reply(text, said[-1]):
         return _joined(text, said[-1])
+    if _OTHER.fullmatch(rest.rstrip(" ?.!")):
+        return None
     if _is_fragment(rest, led=bool(lead and lead.group().strip())):
         return _in_its_place(rest.rstrip(" ?.!"), said[-1])
-    return _with_referents(text, said) or _with_owner(text, said[-1])
+    return _with_referents(text, said) or _with_owner(text, said)
 
 
 # --------------------------------------------------------------------------------- fragments
@@ -128,8 +139,9 @@ def _in_its_place(rest: str, last: Exchange) -> Filled | None:
         return Filled(text, (f"the question, {thing!r} for {old!r} (turn {last.turn})",))
     if place is None and not _is_name(thing) and len(named) == 1:
         subject = with_article(named[0], last.question, "the")
-        shown = f"What about {thing} of {subject}?"
-        return Filled(shown, (told(thing, f"{thing} of {subject}", last.turn),))
+        behind = re.search(rf"\b{_INSIDE}\s+{re.escape(named[0])}\b", last.question)
+        whole = f"{thing} {behind.group()}" if behind else f"{thing} of {subject}"
+        return Filled(f"What about {whole}?", (told(thing, whole, last.turn),))
     return _joined(rest, last)
 
 
@@ -191,19 +203,30 @@ def _with_referents(question: str, said: Sequence[Exchange]) -> Filled | None:
     return Filled(text, tuple(supplied), meant.get("person"), meant.get("thing"))
 
 
-def _with_owner(question: str, last: Exchange) -> Filled | None:
+def _with_owner(question: str, said: Sequence[Exchange]) -> Filled | None:
     """ "How long is the warranty?" after a question about the Plover: of the Plover.
 
-    Only what has to be something's is completed so: "the office" may be a new topic.
+    Only what has to be something's is completed so: "the office" may be a new topic. Where
+    something happened ("leave in Boston") owns nothing but what places have.
     """
-    attribute = _ATTRIBUTE.search(question)
+    attribute, last = _ATTRIBUTE.search(question), said[-1]
     if attribute is None or last.thing is None or not _is_name(last.thing.name):
         return None
     if names(question) or len(question.split()) > _LONGEST_OWNED:
         return None
+    if _is_place(last.thing, said) and not _OF_PLACES.search(attribute["attribute"]):
+        return None
     owned = f"{attribute['attribute']} of {last.thing.name}"
     text = f"{question[: attribute.start()]}{owned}{question[attribute.end() :]}"
     return Filled(text, (told(attribute["attribute"], owned, last.thing.turn),), thing=last.thing)
+
+
+def _is_place(thing: Topic, said: Sequence[Exchange]) -> bool:
+    """Whether the question that brought ``thing`` up has it as a place: in Boston, Boston office."""
+    asked = next((one.question for one in said if one.turn == thing.turn), "")
+    name = re.escape(re.sub(r"^(?:the|our|my|your)\s+", "", thing.name, flags=re.IGNORECASE))
+    place = rf"\b{_INSIDE}\s+{name}\b|\b{name}(?:['’]s)?\s+{_PLACE_NOUN}\b"
+    return re.search(place, asked, re.IGNORECASE) is not None
 
 
 def _as_written(reference: Reference, meant: str) -> str:
