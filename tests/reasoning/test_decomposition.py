@@ -53,6 +53,42 @@ def given_parts(question: str) -> list[str]:
             "Are there more women than men on the board?",
             ["How many women are on the board?", "How many men are on the board?"],
         ),
+        (
+            "What is the difference between the Bonn and Graz stations' closing times?",
+            ["What are the closing times of the Bonn stations?", "What are the closing times of the Graz stations?"],
+        ),
+        (
+            "What is the difference between the Heron's and the Egret's range?",
+            ["What is the range of the Heron?", "What is the range of the Egret?"],
+        ),
+        ("Compare the Bonn and Graz stations.", ["What are the Bonn stations?", "What are the Graz stations?"]),
+        (
+            "What is the range of the Heron compared with the Egret?",
+            ["What is the range of the Heron?", "What is the range of the Egret?"],
+        ),
+        (
+            "How many rooms are there in Bonn as opposed to Graz?",
+            ["How many rooms are there in Bonn?", "How many rooms are there in Graz?"],
+        ),
+        (
+            "How long is the notice period for staff versus that for trainees?",
+            ["How long is the notice period for staff?", "How long is the notice period for trainees?"],
+        ),
+        (
+            "What is the Heron's range vs. the Egret's?",
+            ["What is the Heron's range?", "What is the Egret's range?"],
+        ),
+        ("What costs more, the Heron or the Egret?", ["How much does the Heron cost?", "How much does the Egret cost?"]),
+        (
+            "Which battery lasts longer, the Heron's or the Egret's?",
+            ["How long does the Heron's battery last?", "How long does the Egret's battery last?"],
+        ),
+        (
+            "Does the Heron reach further than the Egret?",
+            ["How far does the Heron reach?", "How far does the Egret reach?"],
+        ),
+        ("苍鹭的保修期和白鹭相比怎么样？", ["苍鹭的保修期是什么？", "白鹭的保修期是什么？"]),
+        ("苍鹭的量程与白鹭的量程相比，有什么不同？", ["苍鹭的量程是什么？", "白鹭的量程是什么？"]),
         # several qualities, several things
         (
             "What are the side effects, dosage and storage conditions of metformin?",

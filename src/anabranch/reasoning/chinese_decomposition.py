@@ -158,8 +158,17 @@ _MORE_OF = re.compile(
     f"^(?P<items>{_LIST})[，,]?{_WHICH}(?P<what>[^，。？?]{{2,10}}?)(?:更|比较|比較)?(?P<amount>[多少])$"
 )
 
+# "甲的保修期和乙相比": of the second only its name is said.
+_AGAINST = re.compile(
+    "^(?P<first>[^，。？?的]{1,16}?)的(?P<what>[^，。？?的]{1,10}?)(?:和|与|與|跟|同)(?P<second>[^，。？?的]{1,16}?)"
+    "(?:的(?P=what))?(?:相比较?|相比較|比起来|比起來|比较起来)[，,]?(?:[^，。？?]{0,10})$"
+)
+
 
 def _comparison(text: str) -> Parts:
+    if match := _AGAINST.match(text):
+        items = _items(f"{match['first']}和{match['second']}")
+        return [(f"{item}的{match['what']}是什么？", _SIDE) for item in items]
     if match := _RATHER.match(text):
         what = f"的{match['what']}" if match["what"] else ""
         degree = "少" if match["adjective"] in ("多", "少") else match["adjective"]

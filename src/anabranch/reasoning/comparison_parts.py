@@ -38,6 +38,41 @@ _OF_TWO_THINGS = re.compile(
     rf"(?:\s+(?:differ|compare))?(?:\s+{_CONCERNING}\s+(?P<what3>.+))?)$",
     re.I,
 )
+# "The Berlin and Boston offices' opening hours": of both the hours are asked for.
+_SHARED_OWNED = re.compile(
+    r"^(?P<owners>.+?\s(?:and|or|vs\.?|versus)\s.+?)(?:['’]s|(?<=s)['’])\s+(?P<what>[a-z][\w -]*)$"
+)
+_AGAINST = (
+    r",?\s+(?:(?:as\s+)?compared\s+(?:with|to)|in\s+comparison\s+(?:with|to)|versus|vs\.?"
+    r"|as\s+opposed\s+to)\s+"
+)
+# "What is the warranty of A compared with B?": all but the last thing named is asked of B as well.
+_ONE_AGAINST = re.compile(
+    rf"^(?P<lead>(?:what|how|which|when|where)\b.+\s{PREPOSITION}\s+)(?P<first>.+?){_AGAINST}"
+    rf"(?:(?:(?:that|those|the\s+ones?)\s+)?{PREPOSITION}\s+)?(?P<second>.+)$",
+    re.I,
+)
+_OWNER_AGAINST = re.compile(
+    rf"^(?P<lead>(?:what|how|which|when|where)\b.+?\s)(?P<first>(?:the\s+)?[\w-]+)['’]s\s+(?P<what>.+?){_AGAINST}"
+    r"(?P<second>(?:the\s+)?[\w-]+)['’]s(?:\s+(?P=what))?$",
+    re.I,
+)
+# How far a verb reaches, as it is compared and as it is asked of one thing.
+_REACHES = {
+    "more": "much", "less": "much", "most": "much", "least": "much", "longer": "long", "longest": "long",
+    "shorter": "long", "faster": "fast", "slower": "fast", "quicker": "fast", "further": "far", "farther": "far",
+    "higher": "high", "deeper": "deep", "earlier": "early", "later": "late", "more often": "often",
+    "less often": "often",
+}  # fmt: skip
+_REACHING = "|".join(sorted(_REACHES, key=len, reverse=True))
+_DOES_MORE = re.compile(
+    rf"^(?P<noun>(?:one|[a-z]+(?:\s[a-z]+)?)\s+)??(?P<verb>[a-z]{{3,}}s)\s+(?:the\s+)?(?P<reach>{_REACHING})$",
+    re.I,
+)
+_DOES_MORE_THAN = re.compile(
+    rf"^(?P<aux>do|does|did)\s+(?P<first>.+?)\s+(?P<verb>[a-z]+)\s+(?P<reach>{_REACHING})\s+than\s+(?P<second>.+)$",
+    re.I,
+)
 _IN_COMMON = re.compile(
     r"^(?P<what>(?:what|which)\b.*?)\s*(?P<aux>do|did)\s+(?P<items>(?:both\s+)?.+?\s+and\s+.+?)\s+(?:both\s+)?(?:(?P<verb>have|share)"
     r"(?:\s+in\s+common)?)$",
@@ -85,7 +120,7 @@ _CHOICES = (
 def comparison(question: str) -> Parts:
     """What the comparison asks of each side; nothing if a side cannot be told."""
     text = re.sub(r"^(?:please|can you|could you)\s+", "", question.strip(" ?."), flags=re.I)
-    for way in (_with_those, _same_of_both, _sides, _than, _choice):
+    for way in (_with_those, _against, _same_of_both, _sides, _than, _choice):
         if found := way(text):
             return [(asked(part), WHY) for part in found]
     return []
@@ -102,6 +137,17 @@ def _with_those(text: str) -> list[str]:
     ]
 
 
+def _against(text: str) -> list[str]:
+    """What is asked of the first thing, and the same of the one that it is compared with."""
+    if match := _OWNER_AGAINST.match(text):
+        sides = (match["first"], match["second"])
+        return [f"{match['lead']}{side}'s {match['what']}" for side in sides]
+    match = _ONE_AGAINST.match(text)
+    if match is None or not names(f"{match['first']}, {match['second']}", ","):
+        return []
+    return [f"{match['lead']}{side}" for side in (match["first"], match["second"])]
+
+
 def _sides(text: str) -> list[str]:
     for pattern in (_OF_A_THING, _OF_TWO_THINGS, _VERSUS):
         if match := pattern.match(text):
@@ -109,7 +155,11 @@ def _sides(text: str) -> list[str]:
             what = next((v for k, v in groups.items() if k.startswith("what") and v), "")
             items = next((v for k, v in groups.items() if k.startswith("items") and v), "")
             what = re.sub(r"^(?:the|their|its)\s+", "", what.strip(), flags=re.I)
-            sides = names(re.sub(rf"\s+{_COMPARED}$", "", items), _SIDES)
+            items = re.sub(rf"\s+{_COMPARED}$", "", items)
+            if not what and (owned := _SHARED_OWNED.match(items)):
+                items = re.sub(r"['’]s(?=\s+(?:and|or|vs|versus)\b)", "", owned["owners"])
+                what = owned["what"]
+            sides = names(items, _SIDES)
             if not sides or len(what.split()) > 6:
                 continue
             sides = _with_head(sides)
@@ -125,7 +175,20 @@ def _sides(text: str) -> list[str]:
 
 
 def _with_head(sides: list[str]) -> list[str]:
-    """ "the basic and the premium plan": what both are stands only behind the last."""
+    """ "the basic and the premium plan": what both are stands only behind the last.
+
+    So it does in "the Berlin and Boston offices": of one thing there would be no plural.
+    """
+    kinds = re.match(r"(?:the\s+)?[A-Z][\w-]*\s+([a-z]+)$", sides[-1])
+    if kinds and is_plural(kinds[1]):
+        bare = re.compile(r"(?:the\s+)?[A-Z][\w-]*$")
+        if all(bare.match(side) for side in sides[:-1]):
+            article = "the " if sides[0].startswith("the ") else ""
+            named = [re.sub(r"^the\s+", "", side) for side in sides]
+            return [
+                f"{article}{name}" if number == len(sides) - 1 else f"{article}{name} {kinds[1]}"
+                for number, name in enumerate(named)
+            ]
     head = re.match(r"(?:the\s+)?[a-z]+\s+([a-z]+)$", sides[-1])
     if head is None:
         return sides
@@ -136,6 +199,9 @@ def _than(text: str) -> list[str]:
     if counted := _COUNTED_THAN.match(text):
         kinds, where = (counted["first"], counted["second"]), counted["where"]
         return [f"how many {kind} {counted['be'].lower()} {where}" for kind in kinds]
+    if (does := _DOES_MORE_THAN.match(text)) and names(f"{does['first']}, {does['second']}", ","):
+        asking = f"how {_REACHES[does['reach'].lower()]} {does['aux'].lower()}"
+        return [f"{asking} {does[side]} {does['verb']}" for side in ("first", "second")]
     match = _THAN.match(text)
     if (
         match is None
@@ -255,7 +321,22 @@ def _chosen(rest: str, item: str) -> str | None:
         return (
             f"{how(compared[2])} {_be_of(item, past=compared[1].lower() in ('was', 'were'))} {item}"
         )
-    return _amount(rest, item) or _alike(rest, item)
+    return _reached(rest, item) or _amount(rest, item) or _alike(rest, item)
+
+
+def _reached(rest: str, item: str) -> str | None:
+    """ "… weighs more": how much one of them weighs."""
+    match = _DOES_MORE.match(rest)
+    if match is None or match["verb"].lower() in ("is", "has", "was", "does"):
+        return None
+    noun = (match["noun"] or "").strip()
+    if re.search(r"['’]s$", item):  # "Which battery lasts longer, the Dipper's or …"
+        if not noun or noun == "one":
+            return None
+        item = f"{item} {noun}"
+    verb = re.sub(r"(?<=ch|sh|ss)es$|s$", "", re.sub(r"ies$", "y", match["verb"]))
+    plural = is_plural(item) and not item[:1].isupper()
+    return f"how {_REACHES[match['reach'].lower()]} {'do' if plural else 'does'} {item} {verb}"
 
 
 _MORE = r"(?:more|most|fewer|less|larger|higher|longer|greater|lower|bigger|better|cheaper)"

@@ -28,7 +28,7 @@ _NUMBER = r"(?:\d+|two|three|four|five|six|seven|eight|nine|ten|twelve|several|a
 _COMPARISON = re.compile(
     r"(?:\bdiffer(?:s|ed|ing|ence|ences)?\b.*\b(?:between|from|than|compared|in|and|with)\b"
     r"|\bdifferent\s+(?:[\w-]+\s+){0,4}?(?:from|than|between)\b|\bdo\b.*\bdiffer\b"
-    r"|\bcompar(?:e|es|ing|ison)\b|\bcompared (?:to|with) (?!whom|what|which)|\bversus\b|\bvs\b"
+    r"|\bcompar(?:e|es|ing|ison)\b|\bcompared (?:to|with) (?!whom|what|which)|\bversus\b|\bvs\b|\bas opposed to\b"
     r"|\bcontrast(?:s|ed|ing)?\b.*\b(?:with|and|to)\s|\bwhereas\b|\b(?:in|have|has) common\b"
     r"|\bsimilarit(?:y|ies)\b|\bpros and cons\b|\btrade-?offs?\b|\bworse than\b"
     r"|\b(?:advantages|benefits)\b.*\b(?:over|and (?:disadvantages|drawbacks|risks))\b"
