@@ -308,3 +308,89 @@ async def test_a_long_chinese_word_does_not_outweigh_the_one_that_tells() -> Non
     )
     made = await answer("经销商的余款什么时候付？", evidence(1, text))
     assert "发货前付清余款" in made.text
+
+
+# ------------------------------------------------------------------- what announces, what has a value
+
+
+async def test_a_line_of_a_comparison_gives_the_amount_and_not_the_introduction() -> None:
+    text = (
+        "# Travel allowance for the {0} office\n\nThis page says what {0} pays back when you travel.\n\n"
+        "## Meals\n\nFor a full day away you receive {1} euros. Travel by train is allowed everywhere."
+    )
+    made = await answer(
+        "Compare the travel allowances of Bonn and Graz",
+        evidence(1, text.format("Bonn", 28), title="Travel allowance for the Bonn office"),
+        evidence(2, text.format("Graz", 31), title="Travel allowance for the Graz office"),
+        parts=(
+            "What are the travel allowances in Bonn?",
+            "What are the travel allowances in Graz?",
+        ),
+    )
+    bonn, graz = made.text.split("\n")
+    assert bonn.startswith("Bonn: For a full day away you receive 28 euros.")
+    assert graz.startswith("Graz: For a full day away you receive 31 euros.")
+    assert "This page" not in made.text
+
+
+async def test_a_line_of_a_chinese_comparison_gives_the_amount_and_not_the_introduction() -> None:
+    text = "# {0}出差补贴\n\n本页介绍{0}办公室的出差补贴。\n\n## 餐费\n\n全天外出每天领取{1}元。"
+    made = await answer(
+        "比较成都和苏州的出差补贴",
+        evidence(1, text.format("成都", 80), title="成都出差补贴"),
+        evidence(2, text.format("苏州", 100), title="苏州出差补贴"),
+        parts=("成都的出差补贴是什么？", "苏州的出差补贴是什么？"),
+    )
+    assert made.text == "成都: 全天外出每天领取80元。 [1]\n苏州: 全天外出每天领取100元。 [2]"
+
+
+async def test_a_line_keeps_to_what_is_asked_of_every_side() -> None:
+    leave = "# Leave in {0}\n\n## Annual leave\n\nColleagues have {1} vacation days in a calendar year.\n\n"
+    made = await answer(
+        "How do sick days differ between Bonn and Graz?",
+        evidence(1, leave.format("Bonn", 30) + "## Sickness\n\nFrom the fourth day a doctor certifies the sickness.", title="Leave in Bonn"),
+        evidence(2, leave.format("Graz", 20) + "## Sickness\n\nThere are ten paid sick days a year.", title="Leave in Graz"),
+        parts=("What are the sick days in Bonn?", "What are the sick days in Graz?"),
+    )  # fmt: skip
+    bonn, graz = made.text.split("\n")
+    assert bonn.startswith("Bonn: From the fourth day a doctor certifies the sickness.")
+    assert graz.startswith("Graz: There are ten paid sick days a year.")
+
+
+async def test_what_only_announces_does_not_open_an_answer() -> None:
+    text = (
+        "# Heron warranty\n\nWhat we promise to the first owner of a Heron.\n\n"
+        "## Period\n\nThe warranty for the Heron lasts 36 months."
+    )
+    made = await answer(
+        "How long is the Heron's warranty?", evidence(1, text, title="Heron warranty")
+    )
+    assert made.text == "The warranty for the Heron lasts 36 months. [1]"
+
+
+async def test_what_announces_answers_a_question_about_its_page() -> None:
+    text = "# Leave\n\nThis page is for colleagues in Bonn.\n\nThe garden is open in summer."
+    made = await answer("Who is this page for?", evidence(1, text, title="Leave"))
+    assert made.text.startswith("This page is for colleagues in Bonn. [1]")
+
+
+async def test_a_clause_that_is_a_subject_announces_nothing() -> None:
+    text = "# Trust\n\nWhat counts in a review is trust. Reviews are read twice a year by everyone."
+    made = await answer("What counts in a review?", evidence(1, text))
+    assert made.text.startswith("What counts in a review is trust. [1]")
+
+
+async def test_when_something_happened_is_a_date_and_not_the_author_of_the_report() -> None:
+    text = (
+        "# Incident report: the pump stood still\n\nAuthor: Ida Lund.\n\n## Summary\n\n"
+        "On 11 March 2026 the pump refused to run until noon.\n\n## Cause\n\n"
+        "The incident was caused by a worn seal."
+    )
+    made = await answer(
+        "When did the incident happen and what caused it?",
+        evidence(1, text, title="Incident report: the pump stood still"),
+        parts=("When did the incident happen?", "What caused the incident?"),
+    )
+    when, cause = made.text.split("\n")
+    assert when.startswith("On 11 March 2026 the pump refused to run")
+    assert cause == "The incident was caused by a worn seal. [1]"

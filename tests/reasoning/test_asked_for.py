@@ -10,6 +10,7 @@ from anabranch.reasoning.asked_for import (
     asks_yes_or_no,
     is_negated,
     kind_asked,
+    units_asked,
 )
 
 
@@ -63,3 +64,20 @@ def test_a_question_that_leaves_both_open_denies_nothing(question: str) -> None:
 @pytest.mark.parametrize("question", ["Is the office open?", "可以带狗吗？", "能不能带狗？"])
 def test_yes_or_no_is_asked_for(question: str) -> None:
     assert asks_yes_or_no(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "unit"),
+    [
+        ("What is the travel allowance in Bonn?", "€"), ("成都的出差补贴是什么？", "¥"),
+        ("How much does the Heron weigh?", "gram"), ("苍鹭有多重？", "gram"),
+        ("How long is the warranty?", "month"), ("保修期限是多久？", "month"),
+        ("What are the opening hours?", "time of day"), ("When did the pump stop?", "date"),
+    ],
+)  # fmt: skip
+def test_the_units_that_an_answer_has(question: str, unit: str) -> None:
+    assert unit in units_asked(question)
+
+
+def test_any_value_will_do_where_no_unit_is_told() -> None:
+    assert units_asked("How many devices are there?") == frozenset()

@@ -15,7 +15,7 @@ from anabranch import conflicts, language
 from anabranch.reasoning import passages as features
 from anabranch.reasoning.presenting import Unit
 from anabranch.reasoning.slots import one_difference
-from anabranch.reasoning.weighing import FITTED, Candidate, PieceModel, weigh
+from anabranch.reasoning.weighing import FITTED, Candidate, PieceModel, gives, weigh
 from anabranch.types import Answer, Citation, Evidence, SubQuestion
 from anabranch.values import values
 
@@ -35,6 +35,8 @@ _LEAST_LIKELY = 0.06
 # From half of their words in common two sentences say the same of two things; such a pair goes
 # ahead of sentences that are up to five times as likely by themselves.
 _LEAST_PARALLEL, _PARALLEL_BONUS = 0.5, 4.0
+# Where some piece has the value that a part asks for, one without it is this much less likely.
+_WITHOUT_VALUE = 0.4
 # What follows the best sentence, or leads to it, is more likely than the same words elsewhere.
 _NEIGHBOURS = {1: 1.6, -1: 1.3}
 # A sentence that begins so is understood only with the one before it.
@@ -108,9 +110,7 @@ def _is_yes_no(question: str) -> bool:
 
 
 def _ranked(question: str, evidence: Sequence[Evidence], model: PieceModel) -> list[Candidate]:
-    return sorted(
-        weigh(question, evidence, model), key=lambda c: (-c.likelihood, c.number, c.index)
-    )
+    return _sorted(weigh(question, evidence, model))
 
 
 def _in_order(question: str, chosen: Sequence[Candidate]) -> list[Candidate]:
@@ -256,20 +256,32 @@ def _answer_parts(
     disputed = _disputed(question, evidence)
     per_part = max(1, _MOST_SENTENCES // len(sub_questions))
     labels = _labels(sub_questions)
+    owned = _own_terms(sub_questions)
     parts = [
-        _about(own, _ranked(one.question, evidence, model), evidence)
-        for one, own in zip(sub_questions, _own_terms(sub_questions), strict=True)
+        _with_value_first(
+            one.question, _about(own, _ranked(one.question, evidence, model), evidence)
+        )
+        for one, own in zip(sub_questions, owned, strict=True)
     ]
     if labels[0]:
+        parts = [_of_attribute(own, part) for own, part in zip(owned, parts, strict=True)]
         parts = [
-            _deciding_first(part, [one for other in parts if other is not part for one in other])
-            for part in parts
+            _deciding_first(
+                own, part, [one for other in parts if other is not part for one in other]
+            )
+            for own, part in zip(owned, parts, strict=True)
         ]
     # A second pair that differs may tell more than the first one.
     again = _WORTH_SHOWING_IN_LINE if labels[0] else _WORTH_SHOWING_IN_PART
     lines: list[tuple[str, list[Candidate]]] = []
+    best = [_place_of(part[0]) for part in parts if part and part[0].likelihood >= _LEAST_LIKELY]
     for sub_question, label, part in zip(sub_questions, labels, parts, strict=True):
-        ranked = [candidate for candidate in part if candidate.likelihood >= _LEAST_LIKELY]
+        # The best piece of another part is left to its own line.
+        ranked = [
+            one
+            for number, one in enumerate(part)
+            if one.likelihood >= _LEAST_LIKELY and not (number and _place_of(one) in best)
+        ]
         chosen = _choose(
             ranked, choice, disputed=disputed, most=per_part,
             worth=_WORTH_SHOWING_IN_LINE, worth_again=again,
@@ -279,17 +291,64 @@ def _answer_parts(
     return lines
 
 
-def _deciding_first(part: Sequence[Candidate], others: Sequence[Candidate]) -> list[Candidate]:
+def _place_of(candidate: Candidate) -> tuple[int, int]:
+    return candidate.number, candidate.index
+
+
+def _with_value_first(question: str, part: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates of a part with those ahead that have a value as it asks for."""
+    having = [gives(question, one) for one in part]
+    if not any(
+        has and one.likelihood >= _LEAST_LIKELY for has, one in zip(having, part, strict=True)
+    ):
+        return list(part)
+    return _sorted(
+        one if has else replace(one, likelihood=one.likelihood * _WITHOUT_VALUE)
+        for has, one in zip(having, part, strict=True)
+    )
+
+
+def _of_attribute(own: frozenset[str], part: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates of one side weighed by how much they have of what is asked of every side,
+    without those that have less of it than a better one.
+
+    "30 vacation days" is no answer about sick days where another piece stands under "Sickness".
+    """
+    most = max((len(one.placed - own) for one in part), default=0)
+    if not most:
+        return list(part)
+    weighed = _sorted(
+        replace(one, likelihood=one.likelihood * len(one.placed - own) / most) for one in part
+    )
+    kept: list[Candidate] = []
+    better: set[frozenset[str]] = set()
+    for one in weighed:
+        attribute = one.placed - own
+        if not any(attribute < other for other in better):
+            kept.append(one)
+            better.add(attribute)
+    return kept
+
+
+def _sorted(candidates: Iterable[Candidate]) -> list[Candidate]:
+    return sorted(candidates, key=lambda c: (-c.likelihood, c.number, c.index))
+
+
+def _deciding_first(
+    own: frozenset[str], part: Sequence[Candidate], others: Sequence[Candidate]
+) -> list[Candidate]:
     """Candidates of a comparison with those ahead that say of one thing what is said of another.
 
     "Full-time staff have 30 days" beside "full-time staff have 20 days" is what differs, whether
-    or not the question uses these words.
+    or not the question uses these words; but not beside a piece with more of what is asked.
     """
-    weighed = [
+    most = max((len(one.placed - own) for one in part), default=0)
+    return _sorted(
         replace(one, likelihood=one.likelihood * (1 + _PARALLEL_BONUS * _parallel(one, others)))
+        if len(one.placed - own) == most
+        else one
         for one in part
-    ]
-    return sorted(weighed, key=lambda c: (-c.likelihood, c.number, c.index))
+    )
 
 
 def _parallel(candidate: Candidate, others: Sequence[Candidate]) -> float:

@@ -44,6 +44,50 @@ _YES_OR_NO = re.compile(
 # "是不是", "能不能", "有没有" leave both open and deny nothing.
 _EITHER = re.compile(r"(.)[不没]\1")
 
+_MONEY = frozenset("€$£¥")
+_TIMES = frozenset(("second", "day", "month"))
+# What is asked for, and the units that its values have (those of ``values.py``).
+_UNITS_ASKED = (
+    # What happened has a date; a time of day alone says too little.
+    (
+        re.compile(
+            r"\bwhen\s+(?:did|was|were)\b|\b(?:what|which)\s+(?:date|day|year)\b|哪一?[天年日]|何年|何日",
+            re.IGNORECASE,
+        ),
+        frozenset(("date",)),
+    ),
+    (
+        re.compile(
+            r"\b(?:prices?|costs?|fees?|salar(?:y|ies)|wages?|allowances?|budgets?|deposits?|fines?"
+            r"|per\s+diems?|expensive)\b|价格|售价|费用|工资|薪水|津贴|补贴|补助|押金|预算|多少钱",
+            re.IGNORECASE,
+        ),
+        _MONEY,
+    ),
+    (re.compile(r"\bweigh(?:s|t|ts)?\b|\bheavy\b|重量|多重", re.IGNORECASE), frozenset(("gram",))),
+    (
+        re.compile(
+            r"\b(?:height|depth|width|distance|far|tall|deep|wide)\b|高度|深度|宽度|距离|多[高深宽远]",
+            re.IGNORECASE,
+        ),
+        frozenset(("metre",)),
+    ),
+    (re.compile(r"\bduration\b|期限|时长|多久", re.IGNORECASE), _TIMES),
+    (re.compile(r"\bhow\s+long\b|\blength\b|多长|长度", re.IGNORECASE), _TIMES | {"metre"}),
+    (
+        re.compile(
+            r"\b(?:opening|closing|office|business)\s+(?:hours|times?)\b|营业时间|开放时间|几点",
+            re.IGNORECASE,
+        ),
+        frozenset(("time of day",)),
+    ),
+)
+
+
+def units_asked(question: str) -> frozenset[str]:
+    """The units of ``values.py`` that tell an answer from another figure; empty where any will do."""
+    return next((units for asks, units in _UNITS_ASKED if asks.search(question)), frozenset())
+
 
 def kind_asked(question: str) -> Kind:
     """The kind of value that an answer has to have; empty where any text will do."""

@@ -35,6 +35,24 @@ _FIGURES = re.compile(
 )
 _NUMBERED = re.compile(r"\n([0-9]{1,2})\s+(?=[^\W\d_])")
 _LEADING_NUMBER = re.compile(r"([0-9]{1,2})\s+(?=[^\W\d_])")
+# "This page says what we pay", "What we pay to visitors.": of what will be said, not what it is.
+_ANNOUNCES = re.compile(
+    r"^(?:in\s+)?(?:this|the\s+following|the\s+present)\s+(?:page|document|section|chapter|guide|article|handbook|manual|note"
+    r"|policy|overview|report|table|list|text|leaflet)s?,?\s+(?:we\s+|you(?:\s+will)?\s+)?(?:says?|tells?|describes?|explains?|lists?|shows?|covers?|gives?"
+    r"|sets?\s+out|summari[sz]es?|outlines?|contains?|deals?|(?:is|are)\s+(?:for|about|meant)|appl(?:y|ies)|finds?|learns?)\b"
+    r"|^本(?:页|頁|文|文档|文檔|文件|章|节|節|手册|手冊|指南|说明|說明|须知|政策|表)(?:主要)?"
+    r"(?:说明|說明|介绍|介紹|适用|適用|描述|列出|规定|規定|讲|講|汇总|总结|概述|旨在|面向)"
+    r"|^(?:以下|下面)(?:是|介绍|介紹|列出|说明|說明)",
+    re.IGNORECASE,
+)
+_CLAUSE_ALONE = re.compile(
+    r"^(?:what|how|why|where|which|who)\s+(?P<rest>[^,;:.?!—–]+)\.$", re.IGNORECASE
+)
+# "What matters is trust": the clause is the subject of a sentence.
+_MAIN_VERB = re.compile(
+    r"\s(?:is|are|was|were|has|have|had|will|would|can|could|may|must|should|does|do|did|depends?|means?|matters?)\b",
+    re.IGNORECASE,
+)
 _PAGE_NUMBER = re.compile(r"\bpage\b|\bp\.|[第页/|-]|\d+", re.IGNORECASE)
 
 
@@ -45,7 +63,8 @@ class Unit:
     ``setting`` are the terms of the heading or the words that it stands under, ``headed`` the same
     for the piece right below, which a heading is read together with. ``alone`` pieces have no
     running neighbour (rows, items). ``items`` are those of the list that the piece
-    introduces; ``names`` is the line that says what a row's figures are.
+    introduces; ``names`` is the line that says what a row's figures are. What ``announces`` only says
+    what its page is about.
     """
 
     start: int
@@ -59,6 +78,7 @@ class Unit:
     is_item: bool = False
     is_row: bool = False
     is_column_names: bool = False
+    announces: bool = False
     items: tuple[Unit, ...] = ()
     names: Unit | None = None
 
@@ -183,15 +203,27 @@ def _sentence(text: str, start: int, end: int) -> Unit:
     raw = text[start:end]
     line_start = text.rfind("\n", 0, start) + 1
     item = bool(_ITEM.match(text[line_start:end])) and line_start == start
+    shown = _clean(_MARK.sub("", raw)) or raw
     return Unit(
         start,
         end,
-        _clean(_MARK.sub("", raw)) or raw,
+        shown,
         features.term_set(raw),
         alone=item,
         is_heading=raw.startswith("#"),
         is_item=item,
+        announces=_announces(shown),
     )
+
+
+def _announces(shown: str) -> bool:
+    """Whether a sentence only says what will be said; one with a figure in it says something."""
+    if re.search(r"\d", shown):
+        return False
+    if _ANNOUNCES.search(shown):
+        return True
+    clause = _CLAUSE_ALONE.match(shown)
+    return clause is not None and not _MAIN_VERB.search(clause["rest"])
 
 
 def _clean(text: str) -> str:

@@ -16,10 +16,11 @@ from types import MappingProxyType
 
 from anabranch import language
 from anabranch.reasoning import passages as features
-from anabranch.reasoning.asked_for import kind_asked
+from anabranch.reasoning.asked_for import kind_asked, units_asked
 from anabranch.reasoning.phrasing import quality
 from anabranch.reasoning.presenting import Unit, units
 from anabranch.types import Evidence
+from anabranch.values import values
 
 _HAS_NUMBER = re.compile(
     r"\d|[一二三四五六七八九十百千万两]+[个天年月岁次位名元台度]"
@@ -39,6 +40,13 @@ _HAS_TIME = re.compile(
 _SAME_BEGINNING = 5
 _LIKENESS = 0.5
 _NOTHING: frozenset[str] = frozenset()
+# What only announces its page goes behind what says it, unless the page is what is asked about.
+_ANNOUNCED = 0.15
+_ASKS_OF_PAGE = re.compile(
+    r"\b(?:page|document|section|chapter|guide|article|handbook|manual|note|policy|overview|report|table|leaflet|about|for\s+whom"
+    r"|who|whom|whose)\b|页|頁|文档|文檔|文件|手册|手冊|指南|说明|說明|须知|政策|关于|關於|适用|適用|谁|誰",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,8 @@ class Candidate:
     """Piece ``index`` of evidence ``number`` (from 0), and how likely it holds the answer.
 
     ``asked`` are the question's terms that stand in the piece itself, ``names`` those that
-    name something or have a figure and stand in it or in what it stands under.
+    name something or have a figure and stand in it or in what it stands under; ``placed`` are all
+    that do so, in some form.
     """
 
     number: int
@@ -87,6 +96,7 @@ class Candidate:
     likelihood: float
     asked: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
+    placed: frozenset[str] = frozenset()
 
 
 def weigh(
@@ -97,12 +107,28 @@ def weigh(
     asked = frozenset(cut.terms)
     names = frozenset[str]().union(*cut.names)
     names |= {term for term in asked if any(map(str.isdigit, term))}
+    forms = _asked_terms(question)
+    of_page = _ASKS_OF_PAGE.search(question) is not None
     found = []
     for number, index, unit, read in measure(question, evidence):
         said = unit.terms | unit.headed
-        named = names & (said | unit.setting | _place(evidence[number]))
-        found.append(Candidate(number, index, unit, model.likelihood(read), asked & said, named))
+        near = said | unit.setting | _place(evidence[number])
+        likelihood = model.likelihood(read)
+        if unit.announces and not unit.items and not of_page:
+            likelihood *= _ANNOUNCED
+        placed = frozenset(term for term in forms.terms if forms.credit(term, near))
+        found.append(Candidate(number, index, unit, likelihood, asked & said, names & near, placed))
     return found
+
+
+def gives(question: str, candidate: Candidate) -> bool:
+    """Whether a piece has a value of the kind and in the units that are asked for; else any has."""
+    shown = candidate.unit.shown
+    if units := units_asked(question):
+        return any(
+            value.unit.split(" ", 1)[0] in units or value.unit in units for value in values(shown)
+        )
+    return _gives(kind_asked(question), features.cut_question(question), shown) >= 0
 
 
 def _place(evidence: Evidence) -> frozenset[str]:
@@ -125,22 +151,25 @@ def measure(
         for index, unit in enumerate(pieces):
             if not unit.can_answer:
                 continue
-            own = terms.coverage(unit.terms | unit.headed, weights)
+            given = _gives(kind, asked, unit.shown)
+            # A heading is read with what stands below it, where that can be what is asked for.
+            headed = unit.headed if given >= 0 else _NOTHING
+            own = terms.coverage(unit.terms | headed, weights)
             placed = terms.coverage(unit.terms | unit.setting | place, weights)
             similarity = _similarity(one, unit)
             if similarity is None:  # No vectors: words stand in for meaning.
                 similarity = closest * placed if closest else 0.7 * placed
-            values = {
+            read = {
                 "own": own,
                 "placed": placed,
                 "behind": max(closest - similarity, 0.0),
                 "relevance": one.relevance,
                 "rank": number / 8,
-                "value": _gives(kind, asked, unit.shown),
+                "value": given,
                 "brevity": 1.0
                 - min(len(unit.shown) / (80 if language.has_cjk(unit.shown) else 240), 1.0),
             }
-            found.append((number, index, unit, values))
+            found.append((number, index, unit, read))
     return found
 
 
