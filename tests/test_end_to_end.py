@@ -108,6 +108,33 @@ def test_an_unchanged_folder_costs_nothing_and_a_changed_file_is_replaced(
     assert "27 days" not in asked["context"]
 
 
+def test_what_a_folder_has_and_is_not_read_has_its_line(run: Any, handbook: Path) -> None:
+    (handbook.parent / "prices.md").write_text("# Prices\n\nThe Plover costs 1150 euros.\n")
+    (handbook / "prices.md").symlink_to(handbook.parent / "prices.md")
+    os.mkfifo(handbook / "pipe.txt")
+    added = run("add", "handbook", "--json")
+    assert (added.code, added.json["added"], added.json["failed"]) == (4, 2, 2)
+    reasons = {item["source"]: item["reason"] for item in added.json["files"]}
+    assert "link out of the folder" in reasons["handbook/prices.md"]
+    assert "not a regular file" in reasons["handbook/pipe.txt"]
+
+
+def test_a_folder_of_nothing_but_links_is_reported(run: Any, handbook: Path) -> None:
+    links = handbook.parent / "links"
+    links.mkdir()
+    (links / "leave.md").symlink_to(handbook / "leave.md")
+    added = run("add", "links", "--json")
+    assert added.code == 4
+    assert [item["status"] for item in added.json["files"]] == ["failed"]
+
+
+@pytest.mark.parametrize("paths", [("",), ("nowhere", ""), ("handbook", " ")])
+def test_a_blank_path_is_refused(run: Any, handbook: Path, paths: tuple[str, ...]) -> None:
+    refused = run("add", *paths)
+    assert refused.code == 3
+    assert "The path is blank" in refused.err
+
+
 def test_an_added_variant_is_shown_with_its_hits(run: Any, handbook: Path) -> None:
     run("add", "handbook")
     question = "How many days of annual leave does every employee of Harbour have?"

@@ -18,6 +18,7 @@ from pydantic import SecretStr
 
 import anabranch
 from anabranch import cli, errors
+from anabranch.file_kinds import supported_extensions
 from anabranch.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -161,6 +162,12 @@ def error_names() -> set[str]:
 
 def page(name: str) -> str:
     return (DOCS / name).read_text(encoding="utf-8")
+
+
+def test_exactly_the_endings_that_are_read_are_documented() -> None:
+    section = page("command-line.md").split("## `anabranch add")[1].split("\n## ")[0]
+    rows = [line for line in section.splitlines() if re.match(r"\| [^|]+ \| `\.", line)]
+    assert set(re.findall(r"`\.(\w+)`", "\n".join(rows))) == set(supported_extensions())
 
 
 def test_exactly_the_settings_that_exist_are_documented() -> None:

@@ -482,6 +482,14 @@ def test_the_text_of_a_source_in_two_collections_asks_for_one(
         kb.source_text("a.md")
 
 
+@pytest.mark.parametrize("blank", ["", "  "])
+async def test_a_blank_path_is_not_the_current_folder(kb: KnowledgeBase, blank: str) -> None:
+    with pytest.raises(InputError, match="path is blank"):
+        kb.add("somewhere", blank)
+    with pytest.raises(InputError, match="path is blank"):
+        await kb.aadd(blank)
+
+
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 201])
 def test_a_collection_that_cannot_be_named_so_is_refused(kb: KnowledgeBase, name: str) -> None:
     with pytest.raises(InputError, match="name of a collection"):

@@ -382,12 +382,14 @@ def test_a_folder_gives_its_known_files_sorted_and_nothing_hidden(tmp_path: Path
     for name in ("b/leave.md", "a.txt", ".hidden.txt", ".git/config.txt", "b/photo.jpg", "Z.PDF"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
-    assert walk([tmp_path]) == [tmp_path / "Z.PDF", tmp_path / "a.txt", tmp_path / "b/leave.md"]
+    walked = walk([tmp_path])
+    assert walked.files == (tmp_path / "Z.PDF", tmp_path / "a.txt", tmp_path / "b/leave.md")
+    assert walked.unread == {}
 
 
 def test_a_file_that_is_named_is_kept_whatever_its_kind(tmp_path: Path) -> None:
     (tmp_path / "NOTES").write_text("x")
-    assert walk([tmp_path / "NOTES", tmp_path]) == [tmp_path / "NOTES"]
+    assert walk([tmp_path / "NOTES", tmp_path]).files == (tmp_path / "NOTES",)
 
 
 def test_links_neither_loop_nor_lead_out_of_the_folder(tmp_path: Path) -> None:
@@ -398,7 +400,55 @@ def test_links_neither_loop_nor_lead_out_of_the_folder(tmp_path: Path) -> None:
     (folder / "up").symlink_to(folder)
     (folder / "out.txt").symlink_to(tmp_path / "secret.txt")
     (folder / "self").symlink_to(folder / "self")
-    assert walk([folder]) == [folder / "a.txt"]
+    walked = walk([folder])
+    assert walked.files == (folder / "a.txt",)
+    # What leads round in a circle hides nothing; "self" has not the name of a kind that is read.
+    assert set(walked.unread) == {folder / "out.txt"}
+    assert "a link out of the folder" in walked.unread[folder / "out.txt"]
+
+
+def test_what_a_folder_has_and_is_not_read_has_its_reason(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "docs", tmp_path / "elsewhere"
+    folder.mkdir()
+    outside.mkdir()
+    (outside / "leave.md").write_text("x")
+    (folder / "more").symlink_to(outside)
+    (folder / "gone.md").symlink_to(tmp_path / "gone.md")
+    (folder / "photo.jpg").symlink_to(tmp_path / "photo.jpg")
+    os.mkfifo(folder / "pipe.txt")
+    os.mkfifo(folder / "pipe")
+    assert walk([folder]).unread == {
+        folder / "more": "It is a link out of the folder. Name it, or what it leads to, to add it.",
+        folder / "gone.md": "It is a link to nothing.",
+        folder / "pipe.txt": "It is not a regular file.",
+    }
+
+
+def test_a_link_into_another_folder_that_is_given_hides_nothing(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    other.mkdir()
+    (other / "leave.md").write_text("x")
+    (one / "leave.md").symlink_to(other / "leave.md")
+    walked = walk([one, other])
+    assert (walked.files, dict(walked.unread)) == ((other / "leave.md",), {})
+
+
+def test_a_link_that_is_named_itself_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (tmp_path / "leave.md").write_text("x")
+    (folder / "leave.md").symlink_to(tmp_path / "leave.md")
+    walked = walk([folder, folder / "leave.md"])
+    assert (walked.files, dict(walked.unread)) == ((folder / "leave.md",), {})
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may list every folder"
+)
+def test_a_folder_that_may_not_be_listed_has_its_reason(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0)
+    assert "permissions" in walk([tmp_path]).unread[tmp_path / "closed"]
 
 
 def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:

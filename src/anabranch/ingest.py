@@ -217,9 +217,8 @@ class Ingestion:
         source_id = source_id_of(self._collection, file.location)
         earlier = known.get(source_id)
         if not _is_text(file.location) or not _is_text(file.source):
-            shown = file.source.encode("utf-8", "backslashreplace").decode()
             reason = "Its name is not text in UTF-8, so that it could not be cited. Rename it."
-            return _Prepared(FileReport(shown, "failed", reason=reason))
+            return _Prepared(failed(file.source, reason))
         try:
             if earlier is not None and await self._unchanged(file, earlier):
                 report = FileReport(earlier.source, "unchanged", pages=earlier.page_count, chunks=0)
@@ -309,6 +308,11 @@ def hash_file(path: Path) -> str:
     """SHA-256 of the bytes of a file, as hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def failed(source: str, reason: str) -> FileReport:
+    """The line of a file that was not read; its name may be any bytes."""
+    return FileReport(source.encode("utf-8", "backslashreplace").decode(), "failed", reason=reason)
 
 
 def _is_text(name: str) -> bool:

@@ -163,7 +163,7 @@ class KnowledgeBase:
         a path that is not there, StorageError when the disk refuses.
         """
         add = self._add(
-            [Path(path) for path in paths], collection=checked_collection_name(collection),
+            _named(paths), collection=checked_collection_name(collection),
             allowed=tuple(allowed), metadata=metadata, on_progress=on_progress,
         )  # fmt: skip
         return await self._background.submit(add)
@@ -179,7 +179,7 @@ class KnowledgeBase:
         """Blocking twin of ``aadd``."""
         return self._background.wait(
             self._add(
-                [Path(path) for path in paths],
+                _named(paths),
                 collection=checked_collection_name(collection),
                 allowed=tuple(allowed),
                 metadata=metadata,
@@ -498,12 +498,12 @@ class KnowledgeBase:
     ) -> AddReport:
         from anabranch.ingest import name_source, source_id_of
 
-        found, missing = _walked(paths)
+        found, missing = _walked(paths, self.path.parent)
         files = {file.location: file for file in (name_source(p, self.path.parent) for p in found)}
-        if not files:
+        if not files and not missing:
             raise InputError(
                 f"No file that can be read in {', '.join(repr(str(p)) for p in paths)}. "
-                "docs/command-line.md lists the kinds of files."
+                'docs/command-line.md lists the kinds of files, under "anabranch add".'
             )
         report = await self._add_files(
             list(files.values()), collection=collection, allowed=allowed, metadata=metadata,
@@ -920,17 +920,27 @@ def _check_one(source: str, records: Sequence[SourceRecord]) -> None:
         )
 
 
-def _walked(paths: Sequence[Path]) -> tuple[list[Path], list[FileReport]]:
-    """Every file of ``paths``, and a line for each path that is not there.
+def _named(paths: Sequence[str | Path]) -> list[Path]:
+    """``paths`` as such. Raises InputError for a blank one, which would be the current folder."""
+    if any(not str(path).strip() for path in paths):
+        raise InputError("The path is blank. Name a file or a folder; '.' is the current folder.")
+    return [Path(path) for path in paths]
 
-    Raises SourceNotFoundError where none of them is.
+
+def _walked(paths: Sequence[Path], anchor: Path) -> tuple[tuple[Path, ...], list[FileReport]]:
+    """Every file of ``paths``, and a line for each path that is not there or cannot be read.
+
+    Raises SourceNotFoundError where none of them is there.
     """
+    from anabranch.ingest import failed, name_source
     from anabranch.reading import walk
 
     there = [path for path in paths if path.exists()]
-    missing = [
+    walked = walk(there or paths)
+    lines = [
         FileReport(str(path), "failed", reason="There is no such file or folder.")
         for path in paths
         if path not in there
     ]
-    return walk(there or paths), missing
+    unread = [failed(name_source(path, anchor).source, why) for path, why in walked.unread.items()]
+    return walked.files, [*lines, *unread]

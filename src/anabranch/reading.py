@@ -55,6 +55,8 @@ _NO_TITLE = re.compile(
 _PROGRAM = re.compile(r"^microsoft (?:word|powerpoint|excel)\s+-\s+", re.IGNORECASE)
 _TITLE_LIMIT = 200
 _FORMATS = ", ".join(supported_extensions())
+_NOT_PERMITTED = "It may not be read by this user; change its permissions."
+_LINK_OUT = "It is a link out of the folder. Name it, or what it leads to, to add it."
 
 
 Result = TypeVar("Result")
@@ -360,29 +362,54 @@ def supported(path: Path) -> bool:
     return kind_by_name(path.name) is not None
 
 
-def walk(paths: Sequence[Path]) -> list[Path]:
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The files to read, and why what would have been one or have held some is not read."""
+
+    files: tuple[Path, ...]
+    unread: Mapping[Path, str]
+
+
+def walk(paths: Sequence[Path]) -> Walk:
     """The files to read: those named as they are, and those of a known kind in folders, sorted.
 
-    Hidden files and folders are passed over, and links that lead out of the given folder. Raises
-    SourceNotFoundError for a path that does not exist.
+    Hidden files and folders and other kinds of files are passed over. Not read, with a reason, are
+    links out of the given folders, broken links, pipes and the like under the name of a known kind,
+    and folders that may not be listed. Raises SourceNotFoundError for a path that does not exist.
     """
-    found: dict[Path, None] = {}
     for path in paths:
         if not os.path.lexists(path):
             raise SourceNotFoundError(f"{str(path)!r} does not exist; check the path.")
-        for file in _folder_files(path) if path.is_dir() else [path]:
+    roots = [path.resolve() for path in paths if path.is_dir()]
+    found: dict[Path, None] = {}
+    unread: dict[Path, str] = {}
+    for path in paths:
+        for file in _folder_files(path, roots, unread) if path.is_dir() else [path]:
             found.setdefault(file)
-    return list(found)
+    # What was named itself is read, whatever was said of it in a folder.
+    return Walk(tuple(found), {path: why for path, why in unread.items() if path not in found})
 
 
-def _leads_into(entry: Path, root: Path) -> bool:
+def _why_unread(entry: Path, roots: Sequence[Path]) -> str | None:
+    """Why what lies in a folder is not read, file or folder; None where it may be.
+
+    Empty where nothing need be said: its name is not that of a kind that is read.
+    """
     try:
-        return entry.resolve().is_relative_to(root)
-    except (OSError, RuntimeError):  # links that point at each other
-        return False
+        real = entry.resolve(strict=True)
+    except PermissionError:
+        return _NOT_PERMITTED
+    except (OSError, RuntimeError):  # its end is gone, or links point at each other
+        return "It is a link to nothing." if supported(entry) else ""
+    if not any(real.is_relative_to(root) for root in roots):
+        return _LINK_OUT if real.is_dir() or supported(entry) else ""
+    if entry.is_dir() or entry.is_file():
+        return None
+    return "It is not a regular file." if supported(entry) else ""
 
 
-def _folder_files(folder: Path) -> list[Path]:
+def _folder_files(folder: Path, roots: Sequence[Path], unread: dict[Path, str]) -> list[Path]:
+    """The files of ``folder``; what is not read of it goes into ``unread`` with the reason."""
     root = folder.resolve()
     seen: set[Path] = set()
     files: list[Path] = []
@@ -395,9 +422,15 @@ def _folder_files(folder: Path) -> list[Path]:
         try:
             entries = sorted(current.iterdir())
         except PermissionError:
+            unread[current] = _NOT_PERMITTED
             continue
         for entry in entries:
-            if entry.name.startswith(".") or not _leads_into(entry, root):
+            if entry.name.startswith("."):
+                continue
+            if (why := _why_unread(entry, roots)) is not None:
+                unread.update({entry: why} if why else {})
+                continue
+            if not entry.resolve().is_relative_to(root):  # found in the other folder it lies in
                 continue
             if entry.is_dir():
                 pending.append(entry)
