@@ -81,6 +81,13 @@ def test_a_reply_to_what_was_asked_back_joins_the_question() -> None:
     assert on_its_own("the Plover", *turns) == "How long is the warranty the Plover?"
 
 
+@pytest.mark.parametrize("reply", ["not sure", "I don't know", "Neither."])
+def test_a_reply_that_chooses_nothing_is_the_question_again(reply: str) -> None:
+    turns = ("How long is the warranty?", "Which do you mean: Plover or Dipper?")
+    assert on_its_own(reply, *turns) == "How long is the warranty?"
+    assert on_its_own("不知道", "保修期多久？", "您指的是哪一款？") == "保修期多久？"
+
+
 def test_a_new_topic_after_a_question_back_stands_on_its_own() -> None:
     turns = ("How long is the warranty?", "Which do you mean: Plover or Dipper?")
     assert on_its_own("Where is the canteen of the Berlin office?", *turns) is None

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from anabranch.exchanges import Exchange, Filled, Topic, told
 from anabranch.names import names_in_sentence
 from anabranch.references import CHINESE_REFERENCE
+from anabranch.replies import meant
 
 _LEAD = re.compile(
     r"^(?:(?:好的?|谢谢(?:你|您)?|明白了?|知道了|了解了?|嗯+|哦+|是的|对)[，,。！!\s]*)*"
@@ -99,7 +100,8 @@ def fill(question: str, said: Sequence[Exchange]) -> Filled | None:
         shown = last.question.strip(_END)
         return Filled(f"{shown}，{rest}？", (told(rest, shown, last.turn),))
     if _is_reply(text, last):
-        return _joined(text, last)
+        # "Not sure" adds nothing to what was asked.
+        return _joined(text if meant(text, ()) else "", last)
     pointed = _with_referents(text, last)
     return pointed or _with_subject(rest, text, last)
 
@@ -114,7 +116,7 @@ def _is_reply(text: str, last: Exchange) -> bool:
 
 def _joined(rest: str, last: Exchange) -> Filled:
     shown = last.question.strip(_END)
-    return Filled(f"{shown} {rest.strip(_END)}？", (told(rest, shown, last.turn),))
+    return Filled(f"{shown} {rest.strip(_END)}".rstrip() + "？", (told(rest, shown, last.turn),))
 
 
 def _in_its_place(thing: str, last: Exchange) -> Filled | None:

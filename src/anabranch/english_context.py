@@ -13,6 +13,7 @@ from anabranch.clauses import asks
 from anabranch.english_topics import is_person, names, with_article
 from anabranch.exchanges import Exchange, Filled, Topic, told
 from anabranch.references import Reference, references
+from anabranch.replies import meant
 
 _PREPOSITION = r"(?:in|for|at|of|from|on|with|by|to|during|after|before|under|within|about|between)"
 _AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must|am)"
@@ -85,7 +86,8 @@ def fill(question: str, said: Sequence[Exchange]) -> Filled | None:
     if bare := _BARE.match(rest):
         return _asked_again(bare["asking"], said[-1])
     if _is_reply(text, said[-1]):
-        return _joined(text, said[-1])
+        # "Not sure" adds nothing to what was asked.
+        return _joined(text if meant(text, ()) else "", said[-1])
     if _OTHER.fullmatch(rest.rstrip(" ?.!")):
         return None
     if _is_fragment(rest, led=bool(lead and lead.group().strip())):
@@ -120,7 +122,7 @@ def _is_reply(text: str, last: Exchange) -> bool:
 
 def _joined(rest: str, last: Exchange) -> Filled:
     shown = last.question.rstrip(" ?.!")
-    return Filled(f"{shown} {rest.rstrip(' ?.!')}?", (told(rest, shown, last.turn),))
+    return Filled(f"{shown} {rest.rstrip(' ?.!')}".rstrip() + "?", (told(rest, shown, last.turn),))
 
 
 def _in_its_place(rest: str, last: Exchange) -> Filled | None:
