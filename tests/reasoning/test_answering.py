@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pytest
+
 from anabranch.citations import guard
 from anabranch.reasoning.answering import LocalAnswerer
+from anabranch.reasoning.presenting import units
 from anabranch.types import Answer, Evidence, SubQuestion, WindowScore
 
 
@@ -366,6 +369,20 @@ async def test_what_only_announces_does_not_open_an_answer() -> None:
         "How long is the Heron's warranty?", evidence(1, text, title="Heron warranty")
     )
     assert made.text == "The warranty for the Heron lasts 36 months. [1]"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "announces"),
+    [
+        ("This page says what Bonn pays back.", True), ("What we promise to visitors.", True),
+        ("In this chapter we describe the pump.", True), ("本页介绍出差补贴。", True), ("本说明适用于苍鹭水位计。", True),
+        ("This policy covers theft and fire.", False), ("This section says that pets are welcome.", False),
+        ("This guide covers 40 rivers.", False), ("What counts is trust.", False),
+        ("What you want, you pay.", False), ("本政策规定每人领取津贴。", False), ("本文由王芳撰写。", False),
+    ],
+)  # fmt: skip
+def test_what_announces_its_page_and_what_says_something(sentence: str, announces: bool) -> None:
+    assert [unit.announces for unit in units(evidence(1, sentence))] == [announces]
 
 
 async def test_what_announces_answers_a_question_about_its_page() -> None:

@@ -37,12 +37,12 @@ _NUMBERED = re.compile(r"\n([0-9]{1,2})\s+(?=[^\W\d_])")
 _LEADING_NUMBER = re.compile(r"([0-9]{1,2})\s+(?=[^\W\d_])")
 # "This page says what we pay", "What we pay to visitors.": of what will be said, not what it is.
 _ANNOUNCES = re.compile(
-    r"^(?:in\s+)?(?:this|the\s+following|the\s+present)\s+(?:page|document|section|chapter|guide|article|handbook|manual|note"
-    r"|policy|overview|report|table|list|text|leaflet)s?,?\s+(?:we\s+|you(?:\s+will)?\s+)?(?:says?|tells?|describes?|explains?|lists?|shows?|covers?|gives?"
-    r"|sets?\s+out|summari[sz]es?|outlines?|contains?|deals?|(?:is|are)\s+(?:for|about|meant)|appl(?:y|ies)|finds?|learns?)\b"
-    r"|^本(?:页|頁|文|文档|文檔|文件|章|节|節|手册|手冊|指南|说明|說明|须知|政策|表)(?:主要)?"
-    r"(?:说明|說明|介绍|介紹|适用|適用|描述|列出|规定|規定|讲|講|汇总|总结|概述|旨在|面向)"
-    r"|^(?:以下|下面)(?:是|介绍|介紹|列出|说明|說明)",
+    r"^(?:in\s+)?(?:this|the\s+following|the\s+present)\s+(?:page|document|section|chapter|guide|article|handbook|manual|leaflet"
+    r"|overview)s?,?\s+(?:we\s+|you\s+will\s+)?(?:says?|tells?|describes?|explains?|lists?|covers?|sets?\s+out|summari[sz]es?"
+    r"|outlines?|deals?|(?:is|are)\s+(?:for|about|meant)|appl(?:y|ies)|find|learn)\b(?!\s+that\b)"
+    r"|^本(?:页|頁|文|文档|文檔|文件|章|节|節|手册|手冊|指南|说明|說明)(?:主要)?"
+    r"(?:说明|說明|介绍|介紹|适用|適用|描述|列出|讲|講|汇总|总结|概述|旨在|面向)"
+    r"|^(?:以下|下面)(?:介绍|介紹|列出|说明|說明)",
     re.IGNORECASE,
 )
 _CLAUSE_ALONE = re.compile(
