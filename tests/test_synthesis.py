@@ -104,6 +104,11 @@ def test_a_route_to_rewrite_is_never_final() -> None:
 # -------------------------------------------------------------------------------- synthesis
 
 
+def test_nothing_is_answered_from_nothing_where_questions_are_forbidden() -> None:
+    assert conclude(Retrieval(), SLOT, "answer").status == "no_knowledge"
+    assert branch_status(Retrieval(), SLOT, "answer") == "no_knowledge"
+
+
 def branch(
     number: int, status: BranchStatus, grade: EvidenceGrade | None = None, *texts: str
 ) -> BranchResult:

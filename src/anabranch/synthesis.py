@@ -61,7 +61,7 @@ def branch_status(
         return "failed"
     if route in ("clarify", "scope_select"):
         return "needs_clarification"
-    if route == "no_knowledge":
+    if route == "no_knowledge" or not retrieval.passages:
         return "no_knowledge"
     return "answerable" if _sufficient(grade) else "partial"
 
@@ -88,6 +88,9 @@ def conclude(
     if retrieval.failed or grade is None or route is None:
         return Conclusion("failed", None, 0.0, retrieval.passages)
     final: FinalRoute = "answer" if route == "rewrite" else route
+    if final == "answer" and not retrieval.passages:
+        # An open reference that nobody may be asked about, where nothing was found either.
+        final = "no_knowledge"
     statuses: dict[FinalRoute, Status] = {
         "answer": "answerable" if _sufficient(grade) else "partial",
         "clarify": "needs_clarification",
