@@ -96,8 +96,8 @@ def _quality_of_another_run(results: Mapping[str, Any]) -> str:
     if "quality_of" not in results:
         return ""
     return (
-        f" Quality is of another run, {_when(results['quality_of'])}, all systems on one machine; the "
-        "encoder's whole-number arithmetic rounds by processor, which moves such figures by some thousandths."
+        f" Quality is of another run, {_when(results['quality_of'])}, all systems on one machine. "
+        "Between machines such figures move by some thousandths."
     )
 
 
