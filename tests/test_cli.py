@@ -599,9 +599,14 @@ def on_terminal() -> Iterator[OnTerminal]:
         opened.append(Terminal(replies, *arguments, **environment))
         return opened[-1]
 
+    # Tests that a shell runs in the background begin with Ctrl-C ignored, and so would the program.
+    inherited = signal.getsignal(signal.SIGINT)
+    if inherited is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     yield start
     for terminal in opened:
         terminal.close()
+    signal.signal(signal.SIGINT, inherited)
 
 
 def test_a_terminal_shows_the_tree_the_answer_and_a_table(on_terminal: OnTerminal) -> None:
