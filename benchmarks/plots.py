@@ -165,7 +165,7 @@ def _latency(latency: Mapping[str, Any]) -> Any:
             if figure_name == "p50_ms":
                 axes.vlines(
                     [size for size, _ in there], [found["p50_ms"] for _, found in there],
-                    [found["p95_ms"] for _, found in there], color=COLOURS[system], linewidth=1,
+                    [max(found["p50_ms"], found["p95_ms"]) for _, found in there], color=COLOURS[system], linewidth=1,
                     alpha=0.6,
                 )  # fmt: skip
         axes.set(xscale="log", yscale="log", title=title, xlabel="passages")

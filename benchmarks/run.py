@@ -25,6 +25,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from peers.figures import spread
 from record import RESULTS, ROOT, provenance, write_results
 
 from anabranch import KnowledgeBase, __version__
@@ -141,7 +142,7 @@ def _ask(base: KnowledgeBase, questions: Sequence[str]) -> dict[str, float]:
         base.ask(question)
     # Another wording of the same question, so that its vector is not remembered.
     fresh = [f"{question} (round {n})" for n in range(ROUNDS) for question in questions]
-    return _spread([_timed(lambda q=question: base.ask(q)) for question in fresh])
+    return spread([_timed(lambda q=question: base.ask(q)) for question in fresh])
 
 
 def _retrieve(base: KnowledgeBase, questions: Sequence[str]) -> dict[str, Any]:
@@ -151,7 +152,7 @@ def _retrieve(base: KnowledgeBase, questions: Sequence[str]) -> dict[str, Any]:
         cpu = time.process_time()
         times = [_timed(lambda q=q, n=count: base.retrieve(q, variants=n)) for q in fresh]
         by_count[str(count)] = {
-            **_spread(times),
+            **spread(times),
             "cpu_ms": (time.process_time() - cpu) * 1000 / len(fresh),
         }
     first, last = (by_count[str(count)]["p50_ms"] for count in (VARIANTS[0], VARIANTS[-1]))
@@ -173,7 +174,7 @@ async def _concurrent(base: KnowledgeBase, questions: Sequence[str]) -> dict[str
         started = time.perf_counter()
         await asyncio.gather(*(asker() for _ in range(askers)))
         seconds = time.perf_counter() - started
-        found[str(askers)] = {**_spread(times), "asks_per_second": len(times) / seconds}
+        found[str(askers)] = {**spread(times), "asks_per_second": len(times) / seconds}
     return found
 
 
@@ -204,15 +205,6 @@ async def _atimed(call: Callable[[], Awaitable[Any]]) -> float:
     started = time.perf_counter()
     await call()
     return (time.perf_counter() - started) * 1000
-
-
-def _spread(times: Sequence[float]) -> dict[str, float]:
-    ordered = sorted(times)
-    return {
-        "n": len(ordered),
-        "p50_ms": statistics.median(ordered),
-        "p95_ms": ordered[int(0.95 * (len(ordered) - 1))],
-    }
 
 
 if __name__ == "__main__":

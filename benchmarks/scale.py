@@ -16,7 +16,6 @@ import asyncio
 import itertools
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from peers.figures import spread
 from record import RESULTS, provenance, write_results
 from scale_corpus import make_corpus
 
@@ -213,7 +213,7 @@ async def _alone(built: Built, questions: Sequence[Sequence[str]]) -> dict[str, 
     processor = time.process_time()
     times = [await _fan_out(built, wordings) for wordings in questions]
     return {
-        **_spread(times),
+        **spread(times),
         "cpu_ms": (time.process_time() - processor) * 1000 / len(questions),
     }
 
@@ -228,18 +228,9 @@ async def _together(built: Built, questions: list[Sequence[str]], askers: int) -
     started, processor = time.perf_counter(), time.process_time()
     await asyncio.gather(*(asker() for _ in range(askers)))
     return {
-        **_spread(times),
+        **spread(times),
         "cpu_ms": (time.process_time() - processor) * 1000 / len(questions),
         "fan_outs_per_second": len(times) / (time.perf_counter() - started),
-    }
-
-
-def _spread(times: Sequence[float]) -> dict[str, float]:
-    ordered = sorted(times)
-    return {
-        "n": len(ordered),
-        "p50_ms": statistics.median(ordered),
-        "p95_ms": ordered[int(0.95 * (len(ordered) - 1))],
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 
@@ -12,5 +13,5 @@ def spread(times: Sequence[float]) -> dict[str, float]:
     return {
         "n": len(ordered),
         "p50_ms": statistics.median(ordered),
-        "p95_ms": ordered[int(0.95 * (len(ordered) - 1))],
+        "p95_ms": ordered[math.ceil(0.95 * len(ordered)) - 1],  # nearest rank: never below p50
     }

@@ -10,7 +10,7 @@ from tests.benchmarks.samples import MEASURED, SETS
 
 
 def results() -> dict[str, Any]:
-    way = {"n": 9, "p50_ms": 10.4, "p95_ms": 20.6, "cpu_ms": 1234.5}
+    way = {"n": 20, "p50_ms": 10.4, "p95_ms": 20.6, "cpu_ms": 1234.5}
     timed = {
         "ways": {"1": way, "4": way}, "resident_mb": {"before": 1, "after": 2048.4},
         "index_seconds": 1.25, "askers": {"20": {**way, "fan_outs_per_second": 7.77}},
@@ -43,6 +43,12 @@ def test_every_figure_of_the_results_is_on_the_page() -> None:
         "txtai: txtai 9.14.0",
     ):
         assert expected in text
+
+
+def test_of_a_few_times_no_percentile_is_shown() -> None:
+    found = results()
+    found["latency"]["5000"]["anabranch"]["ways"]["1"]["n"] = 19
+    assert "| 5,000 Anabranch | 10 / – / 1,234 |" in page(found)
 
 
 def test_sizes_are_in_the_order_of_numbers() -> None:
