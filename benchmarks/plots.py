@@ -14,7 +14,6 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +21,8 @@ ROOT = Path(__file__).parents[1]
 sys.path[0] = str(ROOT)
 
 from benchmarks.peers.page import NAMES, OURS, page, systems_of, with_quality  # noqa: E402
+from benchmarks.pictures import THEMES, Theme, save, set_theme  # noqa: E402
 
-
-@dataclass(frozen=True, slots=True)
-class Theme:
-    """Colours of a page: text, faint lines, and what is behind (only to look at a picture)."""
-
-    name: str
-    text: str
-    faint: str
-    behind: str
-
-
-THEMES = (
-    Theme("light", "#1f2328", "#d0d7de", "#ffffff"),
-    Theme("dark", "#e6edf3", "#3d444d", "#0d1117"),
-)
 # Okabe and Ito's colours, told apart by the colour-blind, in tones that both pages bear; with a
 # marker each, since colour alone should carry nothing.
 COLOURS = {
@@ -66,12 +51,7 @@ def main() -> None:
     images.mkdir(parents=True, exist_ok=True)
     for theme in THEMES:
         for name, figure in _figures(results, theme).items():
-            _save(figure, images / f"{name}-{theme.name}.svg")
-            if arguments.png:
-                arguments.png.mkdir(parents=True, exist_ok=True)
-                figure.savefig(
-                    arguments.png / f"{name}-{theme.name}.png", dpi=110, facecolor=theme.behind
-                )
+            save(figure, name, theme, images=images, png=arguments.png)
     (arguments.docs / "benchmarks.md").write_text(page(results), encoding="utf-8")
 
 
@@ -86,19 +66,7 @@ def newest(folder: Path) -> Path:
 
 
 def _figures(results: Mapping[str, Any], theme: Theme) -> dict[str, Any]:
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams.update(
-        {
-            "font.size": 10, "svg.fonttype": "path", "svg.hashsalt": "anabranch",
-            "text.color": theme.text, "axes.labelcolor": theme.text, "axes.edgecolor": theme.faint,
-            "xtick.color": theme.text, "ytick.color": theme.text, "grid.color": theme.faint,
-            "axes.facecolor": "none", "figure.facecolor": "none", "legend.labelcolor": theme.text,
-            "axes.spines.top": False, "axes.spines.right": False, "xtick.major.size": 0,
-            "ytick.major.size": 0,
-        }
-    )  # fmt: skip
+    set_theme(theme)
     figures = {}
     if results.get("quality"):
         figures["quality"] = _quality(results["quality"])
@@ -180,11 +148,6 @@ def _latency(latency: Mapping[str, Any]) -> Any:
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=6, frameon=False)
     return figure
-
-
-def _save(figure: Any, file: Path) -> None:
-    # No date inside: the same results give the same file.
-    figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
 
 
 if __name__ == "__main__":

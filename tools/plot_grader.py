@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import dataclass
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +18,13 @@ import numpy as np
 from fit_grader import ANSWERED, BINS, Array, bins_of, risks
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT))
+
+from benchmarks.pictures import THEMES, save, set_theme  # noqa: E402
+
 # Okabe and Ito's colours, told apart by the colour-blind; with a marker each.
 LOOKS = (("#0f86d6", "^"), ("#009e73", "D"), ("#cc79a7", "v"), ("#c9a400", "P"))
 OVERALL = "#d55e00"
-
-
-@dataclass(frozen=True, slots=True)
-class Theme:
-    """Colours of a page: text, faint lines, and what is behind (only to look at a picture)."""
-
-    name: str
-    text: str
-    faint: str
-    behind: str
-
-
-THEMES = (
-    Theme("light", "#1f2328", "#d0d7de", "#ffffff"),
-    Theme("dark", "#e6edf3", "#3d444d", "#0d1117"),
-)
 # By set: confidences, whether answerable, and what each question counts.
 Judged = dict[str, tuple[Array, Array, Array]]
 
@@ -49,35 +37,11 @@ def main() -> None:
     kept = json.loads((arguments.cache / "confidences.json").read_text(encoding="utf-8"))
     judged = {name: tuple(np.array(column) for column in columns) for name, columns in kept.items()}
     for theme in THEMES:
-        _set_theme(theme)
+        set_theme(theme)
         for name, figure in (
             ("reliability", _reliability(judged)), ("risk_coverage", _risk_coverage(judged)),
         ):  # fmt: skip
-            file = ROOT / "docs" / "images" / f"{name}-{theme.name}.svg"
-            figure.savefig(file, metadata={"Date": None}, transparent=True)
-            # Lines that end in blanks do not pass the checks of the repository.
-            lines = file.read_text(encoding="utf-8").splitlines()
-            file.write_text("\n".join(line.rstrip() for line in lines) + "\n", encoding="utf-8")
-            if arguments.png:
-                arguments.png.mkdir(parents=True, exist_ok=True)
-                picture = arguments.png / f"{name}-{theme.name}.png"
-                figure.savefig(picture, dpi=110, facecolor=theme.behind)
-
-
-def _set_theme(theme: Theme) -> None:
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams.update(
-        {
-            "font.size": 10, "svg.fonttype": "path", "svg.hashsalt": "anabranch",
-            "text.color": theme.text, "axes.labelcolor": theme.text, "axes.edgecolor": theme.faint,
-            "xtick.color": theme.text, "ytick.color": theme.text, "grid.color": theme.faint,
-            "axes.facecolor": "none", "figure.facecolor": "none", "legend.labelcolor": theme.text,
-            "axes.spines.top": False, "axes.spines.right": False, "xtick.major.size": 0,
-            "ytick.major.size": 0,
-        }
-    )  # fmt: skip
+            save(figure, name, theme, images=ROOT / "docs" / "images", png=arguments.png)
 
 
 def _reliability(judged: Judged) -> Any:
