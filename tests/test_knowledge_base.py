@@ -21,9 +21,10 @@ from anabranch.errors import (
     StorageError,
 )
 from anabranch.knowledge_base import KnowledgeBase
+from anabranch.request import budgets_of
 from anabranch.settings import Settings
 from anabranch.trace import RunEvent
-from anabranch.types import Scope, SourceRecord
+from anabranch.types import Effort, Scope, SourceRecord
 from fakes import (
     CANDIDATES,
     HANG,
@@ -142,6 +143,28 @@ def test_an_option_that_no_request_can_have_is_refused_by_name(
 def test_minimal_effort_plans_nothing(kb: KnowledgeBase, world: World) -> None:
     assert kb.ask(Q, effort="minimal", variants=4).status == "answerable"
     assert (world.planner.planned, world.planner.varied) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("named", "effort", "seconds"),
+    [
+        ({}, "standard", 0.0),
+        ({"model": "openai:a"}, "minimal", 0.0),
+        ({"model": "openai:a"}, "standard", 7.0),
+        ({"grade_model": "openai:a"}, "thorough", 7.0),
+    ],
+)
+def test_nothing_waits_for_a_model_where_none_takes_part(
+    named: dict[str, Any], effort: Effort, seconds: float
+) -> None:
+    settings = Settings(model_timeout=7.0, **named)
+    assert budgets_of({"effort": effort}, settings).model_timeout == seconds
+
+
+async def test_a_turn_refuses_an_effort_that_there_is_not(kb: KnowledgeBase) -> None:
+    with pytest.raises(InputError, match="effort"):
+        async for _ in kb.stream_turn(Q, effort="most"):  # type: ignore[typeddict-item]
+            pass
 
 
 def test_a_request_ends_at_its_timeout(kb: KnowledgeBase, world: World) -> None:

@@ -586,8 +586,12 @@ class KnowledgeBase:
 
     async def _source_text(self, source: str, wanted: Scope, within: Sequence[str] | None) -> str:
         record = await self._source(source, wanted, within)
+        return await self._text_of(record, wanted)
+
+    async def _text_of(self, record: SourceRecord, wanted: Scope) -> str:
+        """The text of a source that was found in scope: read as the same caller, of its collection."""
+        scope = replace(wanted, collections=(record.collection,))
         built = await self._open()
-        scope = await self._checked_scope(built, wanted, within)
         return await built.parts.store.source_text(record.source_id, scope) or ""
 
     async def _page_picture(
@@ -603,10 +607,9 @@ class KnowledgeBase:
         from anabranch.page_pictures import original, page_picture
 
         record = await self._source(source, wanted, within)
-        text = await self._source_text(record.source_id, wanted, within)
-        file = originals.find(self.path, record.source_id) or original(self.path, record)
+        text = await self._text_of(record, wanted)
         return await page_picture(
-            (await self._open()).reader, record, file,
+            (await self._open()).reader, record, original(self.path, record),
             page=page, text=text, start=start, end=end,
         )  # fmt: skip
 
@@ -662,9 +665,9 @@ class KnowledgeBase:
             return talked(question, Answer(reply, "extractive"), sink)
         built = await self._open()
         ledger, turning = built.ledger(), Turning(sink)
-        minimal = budgets_of(options, self.settings).effort == "minimal"
+        effort = options.get("effort") or self.settings.effort
         # What plainly asks is searched, whatever a model would say: facts come from documents.
-        decided = minimal or (not tools and small_talk.asks(question))
+        decided = effort == "minimal" or (not tools and small_talk.asks(question))
         seconds = self.settings.model_timeout
         agent = None if decided else built.agent(ledger, seconds=seconds, tools=tools)
 

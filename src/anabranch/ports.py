@@ -390,11 +390,15 @@ class JobStore(Protocol):
 
     async def create_job(self, owner: str, new: NewJob) -> Job: ...
 
-    async def jobs(self, owner: str | None, *, limit: int = 100) -> list[Job]:
-        """Those of ``owner`` (None: of everybody), the newest first."""
+    async def jobs(
+        self, owner: str | None, *, within: Sequence[str] | None = None, limit: int = 100
+    ) -> list[Job]:
+        """Those of ``owner`` (None: of everybody) in the collections ``within``, the newest first."""
 
-    async def job(self, owner: str | None, job_id: str) -> Job:
-        """Raises SessionNotFoundError for one that is not there, or is somebody else's."""
+    async def job(
+        self, owner: str | None, job_id: str, *, within: Sequence[str] | None = None
+    ) -> Job:
+        """Raises SessionNotFoundError for one that is not there, or not among ``jobs``."""
 
     async def claim_job(self, *, seconds: float, attempts: int) -> tuple[Job, str] | None:
         """The oldest job that nobody runs, and the claim on it. One that was begun ``attempts``
@@ -466,7 +470,7 @@ class Budgets:
     rewrites: int = 1
     asks: int = 2
     query_timeout: float = 10.0
-    model_timeout: float = 10.0
+    model_timeout: float = 0.0
     branch_timeout: float = 15.0
     rerank_timeout: float = 5.0
 

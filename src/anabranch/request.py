@@ -33,8 +33,8 @@ class CallerScope(TypedDict, total=False):
 class AskOptions(CallerScope, total=False):
     """What a question may set; what is left out, or None, comes from the settings.
 
-    ``collections`` and ``sources`` narrow what is searched of what the caller may see. ``timeout`` is in seconds. ``interactive=False``
-    forbids questions back: the outcome is then the best effort.
+    ``collections`` and ``sources`` narrow what is searched of what the caller may see. ``timeout``
+    is in seconds. ``interactive=False`` forbids questions back: the outcome is then the best effort.
     """
 
     collections: Sequence[str] | None
@@ -117,11 +117,17 @@ def budgets_of(options: AskOptions, settings: Settings) -> Budgets:
         rewrites=0 if effort == "minimal" else 1,
         asks=settings.max_asks,
         query_timeout=settings.query_timeout,
-        model_timeout=settings.model_timeout,
+        model_timeout=settings.model_timeout if calls_models(effort, settings) else 0.0,
         branch_timeout=settings.branch_timeout,
         reranked=settings.reranker_limit,
         rerank_timeout=settings.reranker_timeout,
     )
+
+
+def calls_models(effort: Effort, settings: Settings) -> bool:
+    """Whether language models take part in a request; without, nothing has to wait for one."""
+    set_up = settings.model or settings.fast_model or settings.grade_model
+    return effort != "minimal" and bool(set_up)
 
 
 def check_options(options: AskOptions) -> None:
