@@ -98,9 +98,9 @@ class Uploads:
             raise InputError("The request has no file. Send them as multipart/form-data.")
         limit = self._settings.max_file_mb
         endings = tuple(self._settings.upload_types) or supported_extensions()
+        known = {kind.removeprefix(".").lower() for kind in endings}
         for file in files:
-            ending = PurePosixPath(file.path).suffix.removeprefix(".").lower()
-            if ending not in {kind.removeprefix(".").lower() for kind in endings}:
+            if PurePosixPath(file.path).suffix.removeprefix(".").lower() not in known:
                 raise InputError(
                     f"{file.path!r} is not of a kind that may be uploaded: {', '.join(endings)}."
                 )

@@ -54,6 +54,15 @@ async def test_a_job_is_its_owners(store: SqlJobStore) -> None:
         await store.job("you", job.id)
 
 
+async def test_a_job_is_seen_within_its_collection(store: SqlJobStore) -> None:
+    job = await queued(store)
+    assert await store.jobs(None, within=["default", "other"]) == [job]
+    assert await store.jobs(None, within=["other"]) == []
+    assert await store.jobs(None, within=[]) == []
+    with pytest.raises(SessionNotFoundError):
+        await store.job(None, job.id, within=["other"])
+
+
 async def test_of_many_servers_one_runs_a_job(store: SqlJobStore) -> None:
     for _ in range(5):
         await queued(store)

@@ -11,7 +11,6 @@ from fastapi.responses import JSONResponse, Response
 from sse_starlette import ServerSentEvent
 
 from anabranch.access import Caller
-from anabranch.errors import SessionNotFoundError
 from anabranch.ports import JobStore
 from anabranch.records import FILE_ENDINGS, JOB_ENDINGS, Job
 from anabranch.service.caller import Editor, Reader
@@ -44,8 +43,8 @@ def shown_job(job: Job) -> dict[str, Any]:
 @router.get("")
 async def jobs(caller: Reader, service: Shared) -> list[dict[str, Any]]:
     """The last hundred jobs of the caller; an admin sees everybody's in its collections."""
-    found = await service.jobs.jobs(_owner(caller))
-    return [shown_job(job) for job in found if caller.may_name(job.collection)]
+    found = await service.jobs.jobs(_owner(caller), within=caller.collections)
+    return [shown_job(job) for job in found]
 
 
 @router.get("/{job_id}", responses={**_STREAM, **documented(404)})
@@ -75,10 +74,7 @@ async def retry_job(job_id: str, caller: Editor, service: Shared) -> dict[str, A
 
 async def _job(service: Service, caller: Caller, job_id: str) -> Job:
     """Raises SessionNotFoundError for one that is not the caller's, or out of its collections."""
-    found = await service.jobs.job(_owner(caller), job_id)
-    if not caller.may_name(found.collection):
-        raise SessionNotFoundError(f"There is no job {job_id!r}.")
-    return found
+    return await service.jobs.job(_owner(caller), job_id, within=caller.collections)
 
 
 def _owner(caller: Caller) -> str | None:

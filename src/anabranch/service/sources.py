@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -90,16 +91,17 @@ async def _check_allowed(
     caller: Caller, service: Service, collection: str, files: Sequence[Upload]
 ) -> None:
     """Raises NotAllowedError where the caller would write what it may not see."""
-    if caller.collections is not None and collection not in caller.collections:
+    if not caller.may_name(collection):
         raise NotAllowedError(f"{caller.name!r} may not add to the collection {collection!r}.")
     if caller.principals is None:
         return
-    all_there = await service.knowledge_base.asources(within=[collection])
-    seen = await service.knowledge_base.asources(within=[collection], principals=caller.principals)
-    hidden = {record.source_id for record in all_there} - {record.source_id for record in seen}
-    for file in files:
-        if source_id_of(collection, checked_path(file.path)) in hidden:
-            raise NotAllowedError(f"{caller.name!r} may not replace the source {file.path!r}.")
+    paths = {source_id_of(collection, checked_path(file.path)): file.path for file in files}
+    find = partial(service.knowledge_base.asources, within=[collection], sources=list(paths))
+    hidden = {record.source_id for record in await find()}
+    hidden -= {record.source_id for record in await find(principals=caller.principals)}
+    for source_id, path in paths.items():
+        if source_id in hidden:
+            raise NotAllowedError(f"{caller.name!r} may not replace the source {path!r}.")
 
 
 def _uploads(form: FormData) -> list[Upload]:

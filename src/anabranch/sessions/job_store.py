@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from sqlalchemy import RowMapping, Select, and_, delete, insert, or_, select, update
@@ -42,12 +43,16 @@ class SqlJobStore:
             await connection.execute(insert(job_files), files)
         return await self.job(owner, new.id)
 
-    async def jobs(self, owner: str | None, *, limit: int = 100) -> list[Job]:
+    async def jobs(
+        self, owner: str | None, *, within: Sequence[str] | None = None, limit: int = 100
+    ) -> list[Job]:
         wanted = select(jobs).order_by(jobs.c.created_at.desc(), jobs.c.id).limit(limit)
-        return await self._read(_owned(wanted, owner))
+        return await self._read(_seen(wanted, owner, within))
 
-    async def job(self, owner: str | None, job_id: str) -> Job:
-        found = await self._read(_owned(select(jobs).where(jobs.c.id == job_id), owner))
+    async def job(
+        self, owner: str | None, job_id: str, *, within: Sequence[str] | None = None
+    ) -> Job:
+        found = await self._read(_seen(select(jobs).where(jobs.c.id == job_id), owner, within))
         if not found:
             raise SessionNotFoundError(
                 f"There is no job {job_id!r}. GET /v1/jobs lists those that there are."
@@ -168,8 +173,10 @@ class SqlJobStore:
         return [_job(row, [file for file in files if file["job_id"] == row["id"]]) for row in rows]
 
 
-def _owned(wanted: Select[Any], owner: str | None) -> Select[Any]:
-    return wanted if owner is None else wanted.where(jobs.c.owner == owner)
+def _seen(wanted: Select[Any], owner: str | None, within: Sequence[str] | None) -> Select[Any]:
+    if owner is not None:
+        wanted = wanted.where(jobs.c.owner == owner)
+    return wanted if within is None else wanted.where(jobs.c.collection.in_(within))
 
 
 def _held(job: Job, claim: str) -> Any:
