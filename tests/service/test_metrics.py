@@ -40,6 +40,13 @@ def test_requests_are_counted_by_route_and_status(client: httpx.Client) -> None:
     assert counted(client, "anabranch_request_seconds_count")[("/v1/ask",)] == 2
 
 
+def test_methods_that_a_client_makes_up_are_one(client: httpx.Client) -> None:
+    for number in range(3):
+        client.request(f"MADEUP{number}", "/v1/me")
+    methods = {labels[0] for labels in counted(client, "anabranch_requests_total")}
+    assert methods == {"other"}
+
+
 def test_runs_are_counted_by_how_they_came_out(client: httpx.Client, world: World) -> None:
     client.post("/v1/ask", json={"question": Q})
     client.post("/v1/ask", json={"question": Q}, headers={"Accept": "text/event-stream"})

@@ -9,6 +9,7 @@ from anabranch.types import Outcome
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # A question takes tens of milliseconds without a model and tens of seconds with a slow one.
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
@@ -46,7 +47,9 @@ class Metrics:
         )  # fmt: skip
 
     def request(self, handled: Handled) -> None:
-        self._requests.labels(handled.method, handled.route, str(handled.status)).inc()
+        # A client can make up as many methods as it likes; each would be kept for ever.
+        method = handled.method if handled.method in _METHODS else "other"
+        self._requests.labels(method, handled.route, str(handled.status)).inc()
         self._request_seconds.labels(handled.route).observe(handled.seconds)
 
     def run(self, outcome: Outcome) -> None:
