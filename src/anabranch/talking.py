@@ -20,7 +20,9 @@ def talked(question: str, answer: Answer, sink: RunSink, *, usage: Usage = Usage
         sentences = [answer.text[start:end] for start, end in sentence_spans(answer.text)]
         answer = replace(answer, unsupported=tuple(sentences))
     outcome = Outcome(
-        question, question, "answerable", "answer", "simple", SMALL_TALK, confidence=1.0,
+        question, question, "answerable", "answer", "simple", SMALL_TALK,
+        # No evidence says so: what a model made up is not sure at all, a greeting needs none.
+        confidence=0.0 if answer.mode == "llm" else 1.0,
         answer=answer, usage=usage,
     )  # fmt: skip
     sink(RunEvent("run.started", text=question))

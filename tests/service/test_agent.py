@@ -98,6 +98,7 @@ def test_small_talk_that_only_a_model_knows_is_not_searched(kb: Path) -> None:
     assert (outcome["answer"]["text"], outcome["answer"]["mode"]) == ("Happy to help.", "llm")
     assert (outcome["evidence"], outcome["queries"], outcome["trace"]) == ([], [], [])
     assert outcome["answer"]["unsupported"] == ["Happy to help."]
+    assert outcome["confidence"] == 0.0
     assert [message["text"] for message in kept][-1] == "Happy to help."
 
 

@@ -21,7 +21,7 @@ from sse_starlette import ServerSentEvent
 
 from anabranch.access import Caller
 from anabranch.errors import AnabranchError, CollectionNotFoundError, RunError
-from anabranch.language import has_cjk
+from anabranch.notes import said
 from anabranch.request import AskOptions
 from anabranch.service.caller import Reader
 from anabranch.service.chat_bodies import (
@@ -37,11 +37,9 @@ from anabranch.service.chat_bodies import (
 )
 from anabranch.service.problems import documented, headers_of, problem_of
 from anabranch.service.state import Service, Shared
-from anabranch.service.streaming import last_event, stream_response, unless_disconnected
+from anabranch.service.streaming import ended, plain_response, stream_response
 from anabranch.trace import RunEvent
 from anabranch.types import Outcome
-
-_CLIENT_CLOSED = 499
 
 
 class _OpenAiRoute(APIRoute):
@@ -93,10 +91,12 @@ async def chat_completions(
     if body.stream:
         with_usage = body.stream_options is not None and body.stream_options.include_usage
         return await stream_response(_chunks(events, named, root=root, with_usage=with_usage))
-    last = await unless_disconnected(request, last_event(events))
-    if last is None or last.outcome is None:
-        return Response(status_code=_CLIENT_CLOSED)
-    return JSONResponse(completion(last.outcome, _content(last.outcome), root=root, **named))
+
+    def whole(last: RunEvent) -> dict[str, Any]:
+        outcome = ended(last)
+        return completion(outcome, _content(outcome), root=root, **named)
+
+    return await plain_response(request, events, describe=whole)
 
 
 def _run(service: Service, body: ChatBody, caller: Caller) -> AsyncIterator[RunEvent]:
@@ -144,19 +144,11 @@ async def _chunks(
 
 def _content(outcome: Outcome) -> str:
     """What the assistant says. Raises RunError for a run that failed: that is no answer."""
-    chinese = has_cjk(outcome.question)
     if outcome.status == "failed":
         failed = outcome.failures[0] if outcome.failures else None
         why = f" ({failed.where}: {failed.kind})" if failed else ""
         raise RunError(f"The run failed{why}. Try it again.")
-    if outcome.clarification is not None:
-        options = (f"- {option}" for option in outcome.clarification.options)
-        return marked("\n".join((outcome.clarification.prompt, *options)), outcome.resume)
-    if outcome.answer is not None and outcome.answer.text:
-        return outcome.answer.text
-    if outcome.status == "no_knowledge":
-        return "文档中没有关于这个问题的内容。" if chinese else "The documents do not say."
-    return "没有写出答案。" if chinese else "No answer was written; ask for the evidence."
+    return marked(said(outcome), outcome.resume)
 
 
 def _sent(data: dict[str, Any]) -> ServerSentEvent:

@@ -15,7 +15,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from anabranch.errors import AnabranchError
 from anabranch.service.problems import problem_of
 from anabranch.trace import RunEvent
-from anabranch.types import to_plain
+from anabranch.types import Outcome, to_plain
 
 Result = TypeVar("Result")
 Describe = Callable[[RunEvent], Mapping[str, Any]]
@@ -29,9 +29,14 @@ _CLIENT_CLOSED = 499
 
 def outcome_of(event: RunEvent) -> Mapping[str, Any]:
     """The outcome that ends a run."""
+    return ended(event).to_dict()
+
+
+def ended(event: RunEvent) -> Outcome:
+    """The outcome of the last event of a run."""
     if event.outcome is None:
         raise AssertionError("unreachable: the last event of a run has its outcome")
-    return event.outcome.to_dict()
+    return event.outcome
 
 
 def wants_events(request: Request) -> bool:
@@ -47,6 +52,13 @@ async def run_response(
     """
     if wants_events(request):
         return await stream_response(_sent_events(events, describe))
+    return await plain_response(request, events, describe=describe)
+
+
+async def plain_response(
+    request: Request, events: AsyncIterator[RunEvent], *, describe: Describe
+) -> Response:
+    """The last of ``events`` as JSON. A client that goes away ends the run."""
     last = await unless_disconnected(request, last_event(events))
     if last is None:
         return Response(status_code=_CLIENT_CLOSED)
