@@ -34,7 +34,8 @@ http {{
     listen 127.0.0.1:{port};
     location / {{
       proxy_pass {address};
-      # Larger than everything that a run sends: what is held back is held back to the end.
+      # Buffers larger than all that a run sends. Without X-Accel-Buffering this nginx passes events
+      # on as well where the sender pauses; that the header is sent is tested with the streams.
       proxy_buffering on; proxy_buffers 8 1m; proxy_buffer_size 1m;
     }}
   }}
