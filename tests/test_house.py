@@ -40,6 +40,8 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"answer", "outcome", "steps", "synthesis"}),
     frozenset({"workflow"}),
     frozenset({"build"}),
+    frozenset({"opening"}),
+    frozenset({"documents", "runs"}),
     frozenset({"knowledge_base"}),
     frozenset({"conversation", "uploading"}),
     frozenset(

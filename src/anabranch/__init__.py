@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from anabranch.documents import KnowledgeBaseInfo
     from anabranch.errors import (
         AccessError,
         AnabranchError,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
         UnusableReplyError,
     )
     from anabranch.foreign import ForeignRetriever
-    from anabranch.knowledge_base import KnowledgeBase, KnowledgeBaseInfo
+    from anabranch.knowledge_base import KnowledgeBase
     from anabranch.settings import Settings, load_settings
     from anabranch.trace import RunEvent
     from anabranch.types import (
@@ -59,7 +60,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "anabranch.foreign": ("ForeignRetriever",),
-    "anabranch.knowledge_base": ("KnowledgeBase", "KnowledgeBaseInfo"),
+    "anabranch.documents": ("KnowledgeBaseInfo",),
+    "anabranch.knowledge_base": ("KnowledgeBase",),
     "anabranch.settings": ("Settings", "load_settings"),
     "anabranch.trace": ("RunEvent",),
     "anabranch.types": (

@@ -19,7 +19,8 @@ from uuid import uuid4
 from starlette.datastructures import Headers, MutableHeaders
 
 from anabranch.access import Caller
-from anabranch.knowledge_base import KnowledgeBase, Observer
+from anabranch.knowledge_base import KnowledgeBase
+from anabranch.runs import Observer
 from anabranch.types import Outcome
 
 if TYPE_CHECKING:
