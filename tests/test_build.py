@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from anabranch import KnowledgeBase, ModelMismatchError, RemoteError
-from anabranch.build import choose_embedder, choose_reranker, full_name
 from anabranch.errors import ConfigurationError
 from anabranch.manifest import read_manifest
 from anabranch.models.cross_encoder import CrossEncoder
 from anabranch.models.http_reranker import HttpReranker
 from anabranch.models.onnx_embedder import OnnxEmbedder
+from anabranch.named_models import choose_embedder, choose_reranker, full_name
 from anabranch.settings import Settings, load_settings
 from model_server import ModelServer, Reply
 from tiny_models import make_cross_encoder, make_encoder

@@ -343,7 +343,7 @@ def models(context: typer.Context, as_json: JsonOption = False, debug: DebugOpti
     if context.invoked_subcommand is not None:
         return
     with reporting(debug):
-        from anabranch.build import models_here
+        from anabranch.named_models import models_here
         from anabranch.rendering import clean
         from anabranch.settings import load_settings
 
@@ -376,7 +376,7 @@ def add_model(
     with reporting(debug):
         if name != "multilingual":
             raise typer.BadParameter(f"{name!r}: the model that can be made is multilingual.")
-        from anabranch.build import make_model
+        from anabranch.named_models import make_model
         from anabranch.rendering import clean
         from anabranch.settings import load_settings
 

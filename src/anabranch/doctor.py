@@ -137,7 +137,7 @@ def _knowledge_base(open_base: Callable[[Path | None], KnowledgeBase], folder: P
 
 
 def _language_models(settings: Settings) -> list[Check]:
-    from anabranch.build import check_language_models
+    from anabranch.named_models import check_language_models
 
     try:
         found = asyncio.run(check_language_models(settings))

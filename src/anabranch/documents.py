@@ -182,7 +182,7 @@ class Documents:
         return await self._opening.nameable(await self._opening.open(), wanted, within)
 
     async def reindex(self, model: str, on_progress: Callable[[int, int], None]) -> int:
-        from anabranch.build import reindex
+        from anabranch.reindexing import reindex
 
         return await reindex(
             self._opening.path, self._opening.settings, name=model, on_progress=on_progress

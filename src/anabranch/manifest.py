@@ -51,7 +51,7 @@ class Manifest(BaseModel):
 
     format_version: Annotated[int, Field(ge=1)]
     embedder: str
-    # By which the embedder is chosen again (``build.choose_embedder``); the fingerprint is its proof.
+    # By which the embedder is chosen again (``named_models.choose_embedder``); the fingerprint is its proof.
     embedder_name: str = "bundled"
     dimensions: Annotated[int, Field(ge=1)]
     created: str

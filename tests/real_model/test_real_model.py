@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from anabranch import KnowledgeBase
-from anabranch.build import check_language_models
 from anabranch.ledger import Ledger
 from anabranch.models.chat import ChatClient, RequestModel
 from anabranch.models.chat_exchange import ChatSettings
 from anabranch.models.limits import ProviderLimits
+from anabranch.named_models import check_language_models
 from anabranch.ports import Prompt
 from anabranch.reasoning.llm_planning import PlanReply
 from anabranch.reasoning.prompts import plan_prompt
