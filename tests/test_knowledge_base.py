@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -405,6 +406,28 @@ async def test_blocking_calls_work_inside_a_running_loop(kb: KnowledgeBase) -> N
     assert [record.source for record in kb.sources()] == []
 
 
+def test_every_blocking_method_has_an_async_twin_of_the_same_options() -> None:
+    blocking = {
+        name: method
+        for name, method in inspect.getmembers(KnowledgeBase, inspect.isfunction)
+        if (method.__doc__ or "").startswith("Blocking twin of")
+    }
+    assert {"ask", "add", "describe", "close"} <= set(blocking)
+    for name, method in blocking.items():
+        twin = getattr(KnowledgeBase, f"a{name}")
+        assert inspect.iscoroutinefunction(twin)
+        assert inspect.signature(twin) == inspect.signature(method)
+    # Those that do no work in the loop, or hand on what happens there as it happens.
+    others = {"open", "observe", "stream", "stream_resume", "stream_turn"}
+    others |= {"as_langchain_retriever", "as_llama_index_retriever"}
+    public = {
+        name
+        for name, method in inspect.getmembers(KnowledgeBase, callable)
+        if not name.startswith("_") and not inspect.iscoroutinefunction(method)
+    }
+    assert public == set(blocking) | others
+
+
 def test_threads_share_one_knowledge_base() -> None:
     world, questions = crowd(8)
     asked: dict[str, set[str]] = {}
@@ -440,6 +463,13 @@ async def test_callers_at_once_open_it_once_also_after_it_was_closed(world: Worl
         assert opened == [False] * times
         kb.close()
     assert world.store.closed == 2
+
+
+async def test_it_closes_at_the_end_of_an_async_with(world: World) -> None:
+    async with world.knowledge_base() as kb:
+        assert (await kb.aask(Q)).status == "answerable"
+        assert world.store.closed == 0
+    assert world.store.closed == 1
 
 
 def test_closing_ends_the_background_thread_and_may_be_done_twice(world: World) -> None:

@@ -6,6 +6,7 @@ methods, their async twins in any loop, and streams share its limits, caches and
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
     from anabranch.outcome import RagRun
     from anabranch.ports import Retriever
     from anabranch.tracing import Tracing
+
+
+def _nobody_told(done: int, total: int) -> None:
+    """Progress that nobody follows."""
 
 
 class KnowledgeBase:
@@ -321,8 +326,14 @@ class KnowledgeBase:
             self._documents.collections(_wanted(None, principals), within)
         )
 
+    def collections(
+        self, *, within: Sequence[str] | None = None, principals: Sequence[str] | None = None
+    ) -> list[str]:
+        """Blocking twin of ``acollections``."""
+        return self._background.wait(self._documents.collections(_wanted(None, principals), within))
+
     async def areindex(
-        self, model: str, *, on_progress: Callable[[int, int], None] = lambda done, total: None
+        self, model: str, *, on_progress: Callable[[int, int], None] = _nobody_told
     ) -> int:
         """Embed all documents again, with the embedder called ``model``; how many were.
 
@@ -331,9 +342,7 @@ class KnowledgeBase:
         """
         return await self._background.submit(self._documents.reindex(model, on_progress))
 
-    def reindex(
-        self, model: str, *, on_progress: Callable[[int, int], None] = lambda done, total: None
-    ) -> int:
+    def reindex(self, model: str, *, on_progress: Callable[[int, int], None] = _nobody_told) -> int:
         """Blocking twin of ``areindex``."""
         return self._background.wait(self._documents.reindex(model, on_progress))
 
@@ -344,8 +353,12 @@ class KnowledgeBase:
         """
         await self._background.submit(self._opening.open(create=True))
 
-    def describe(self) -> KnowledgeBaseInfo:
+    async def adescribe(self) -> KnowledgeBaseInfo:
         """The knowledge base at a glance."""
+        return await self._background.submit(self._documents.describe())
+
+    def describe(self) -> KnowledgeBaseInfo:
+        """Blocking twin of ``adescribe``."""
         return self._background.wait(self._documents.describe())
 
     # --------------------------------------------------------------------------------- questions
@@ -447,12 +460,12 @@ class KnowledgeBase:
         """What the foreign retrievers are called that questions are put to as well."""
         return tuple(retriever.name for retriever in self._opening.retrievers)
 
-    # ------------------------------------------------------------------------------ what they do
-
-    # -------------------------------------------------------------------------------- the request
+    async def aclose(self) -> None:
+        """Close what is open. A closed knowledge base opens again when it is used."""
+        await asyncio.to_thread(self.close)
 
     def close(self) -> None:
-        """Close what is open. A closed knowledge base opens again when it is used."""
+        """Blocking twin of ``aclose``."""
         for retriever in self._opening.retrievers:
             retriever.close()
         if self._tracing is not None:
@@ -472,6 +485,17 @@ class KnowledgeBase:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
 
 
 def _tracing(settings: Settings) -> Tracing | None:
