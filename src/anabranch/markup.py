@@ -142,39 +142,11 @@ def plain_line(line: str) -> str:
 _SKIPPED = frozenset(["script", "style", "template", "noscript", "nav", "svg", "iframe", "select"])
 _BREAKING = frozenset(
     [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "center",
-        "dd",
-        "details",
-        "dialog",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "header",
-        "hr",
-        "li",
-        "main",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "summary",
-        "table",
-        "td",
-        "th",
-        "tr",
-        "ul",
+        "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog",
+        "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr",
+        "li", "main", "ol", "p", "pre", "section", "summary", "table", "td", "th", "tr", "ul",
     ]
-)
+)  # fmt: skip
 _PARAGRAPHS = frozenset(["p", "ul", "ol", "dl", "table", "blockquote", "pre", "section", "article"])
 _HEADINGS = {f"h{depth}": depth for depth in range(1, 7)}
 

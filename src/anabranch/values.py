@@ -16,26 +16,9 @@ _NUMBER_WORDS = {
     word: number
     for number, word in enumerate(
         [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
+            "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+            "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen",
+            "eighteen", "nineteen",
         ]
     )
 } | {
@@ -43,28 +26,18 @@ _NUMBER_WORDS = {
     for number, word in enumerate(
         ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2
     )
-}
+}  # fmt: skip
 _WORD = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
 MONTHS = {
     month: number
     for number, month in enumerate(
         [
-            "january",
-            "february",
-            "march",
-            "april",
-            "may",
-            "june",
-            "july",
-            "august",
-            "september",
-            "october",
-            "november",
-            "december",
+            "january", "february", "march", "april", "may", "june", "july", "august", "september",
+            "october", "november", "december",
         ],
         start=1,
     )
-}
+}  # fmt: skip
 _MONTH = "|".join(MONTHS)
 _CHINESE_DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九")}
 _CHINESE_DIGITS |= {"两": 2, "〇": 0}
@@ -114,36 +87,11 @@ _FURTHER_WORD = re.compile(r"\s([^\W\d_]{3,})")
 _COUNTED = re.compile(r"s$|^(?:people|men|women|children|staff)$")
 _LABELLED = frozenset(
     [
-        "article",
-        "section",
-        "chapter",
-        "page",
-        "room",
-        "version",
-        "figure",
-        "table",
-        "step",
-        "no",
-        "number",
-        "level",
-        "line",
-        "point",
-        "item",
-        "gate",
-        "floor",
-        "phase",
-        "type",
-        "model",
-        "extension",
-        "season",
-        "episode",
-        "part",
-        "volume",
-        "book",
-        "rule",
-        "title",
+        "article", "section", "chapter", "page", "room", "version", "figure", "table", "step",
+        "no", "number", "level", "line", "point", "item", "gate", "floor", "phase", "type",
+        "model", "extension", "season", "episode", "part", "volume", "book", "rule", "title",
     ]
-)
+)  # fmt: skip
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
 
 
