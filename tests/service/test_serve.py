@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import httpx
+import pytest
 
 from service.processes import ROOT, serve_process
 
@@ -51,3 +52,19 @@ def test_a_port_that_is_taken_is_told(isolated: Path) -> None:
         )
     assert done.returncode == 3
     assert "address already in use" in done.stderr
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_cannot_start_ends_and_says_why(isolated: Path, workers: str) -> None:
+    kb = isolated / "kb"
+    kb.mkdir()
+    (kb / "sessions.sqlite").write_text("no database, but something that was put here by mistake")
+    done = subprocess.run(
+        [sys.executable, "-m", "anabranch", "serve", "--kb", str(kb), "--port", "0"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "ANABRANCH_WORKERS": workers},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 3
+    assert "could not start: The database of sessions and jobs refused" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 import stat
 import time
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Pool, event, select
 
 from anabranch.errors import ConfigurationError, StorageError
 from anabranch.sessions.database import FILE, Database, now
@@ -32,6 +35,27 @@ async def test_replicas_that_start_together_migrate_once(address: str, tmp_path:
         async with database.reading() as connection:
             assert await connection.scalar(select(1)) == 1
         await database.close()
+
+
+async def test_a_new_file_that_another_server_is_writing_is_waited_for(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        other = sqlite3.connect(tmp_path / FILE, isolation_level=None, check_same_thread=False)
+        stack.callback(other.close)
+        other.execute("BEGIN IMMEDIATE")
+
+        def traced(statement: str) -> None:
+            # The other one ends when it is waited for, and not before.
+            if statement == "BEGIN IMMEDIATE" and other.in_transaction:
+                other.rollback()
+
+        def connected(connection: Any, record: object) -> None:
+            connection.run_async(lambda driver: driver.set_trace_callback(traced))
+
+        event.listen(Pool, "connect", connected, insert=True)
+        stack.callback(event.remove, Pool, "connect", connected)
+        await (await Database.open("", folder=tmp_path)).close()
+    with closing(sqlite3.connect(tmp_path / FILE)) as opened:
+        assert opened.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 async def test_its_clock_is_in_seconds_since_1970(database: Database) -> None:

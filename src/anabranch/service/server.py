@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from contextlib import suppress
-from functools import partial
+from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+import anabranch.service.app  # noqa: F401 - what is missing for it is missed before anything starts
 from anabranch.access import is_loopback
 from anabranch.errors import ConfigurationError
 from anabranch.keys import KeyBook
-from anabranch.service.app import create_app
 from anabranch.service.logs import log_config
+from anabranch.service.worker import AppMaker
 from anabranch.settings import Settings
+
+if TYPE_CHECKING:
+    from multiprocessing.queues import SimpleQueue
 
 # What still runs when the service is told to stop gets this long.
 SECONDS_TO_STOP = 30
+# A worker that does not answer for so long is killed, and another one started. uvicorn's five
+# seconds are soon over where the disk is cold and everything else starts as well.
+SECONDS_OF_SILENCE = 30
 
 
 def serve(settings: Settings) -> None:
-    """Serve until told to stop. Raises ConfigurationError where that would be open to anyone."""
+    """Serve until told to stop.
+
+    Raises ConfigurationError where that would be open to anyone, and where it cannot start.
+    """
     check_address(settings)
+    reasons: SimpleQueue[str] = multiprocessing.get_context("spawn").SimpleQueue()
     config = uvicorn.Config(
-        partial(create_app, settings),
+        AppMaker(settings, reasons),
         factory=True,
         host=settings.host,
         port=settings.port,
         workers=settings.workers,
+        timeout_worker_healthcheck=SECONDS_OF_SILENCE,
         timeout_graceful_shutdown=SECONDS_TO_STOP,
         server_header=False,
         access_log=False,
@@ -36,14 +50,34 @@ def serve(settings: Settings) -> None:
         ),
     )
     # uvicorn.run would want the app of several workers as a name, without our settings.
-    if settings.workers > 1:
-        Multiprocess(config, sockets=[config.bind_socket()]).run()
-        return
+    started = _started_workers(config) if settings.workers > 1 else _started(config)
+    if not started:
+        why = "what it logged says why." if reasons.empty() else reasons.get()
+        raise ConfigurationError(f"The service could not start: {why}")
+
+
+def _started(config: uvicorn.Config) -> bool:
     server = uvicorn.Server(config)
-    with suppress(KeyboardInterrupt):  # it has stopped in good order by then
+    # Interrupted, it has stopped in good order by then; it exits by itself where it cannot start.
+    with suppress(KeyboardInterrupt, SystemExit):
         server.run()
-    if not server.started:
-        raise ConfigurationError("The service could not start; what it logged says why.")
+    return server.started
+
+
+def _started_workers(config: uvicorn.Config) -> bool:
+    workers = _Workers(config, sockets=[config.bind_socket()])
+    workers.run()
+    return all(worker.exitcode != STARTUP_FAILURE for worker in workers.processes)
+
+
+class _Workers(Multiprocess):
+    """Several processes; one that cannot start ends them all, as it would end alone."""
+
+    def keep_subprocess_alive(self) -> None:
+        for worker in self.processes:
+            # With this end open here as well, a dead worker would look like one that is silent.
+            worker.child_conn.close()
+        super().keep_subprocess_alive()
 
 
 def check_address(settings: Settings) -> None:

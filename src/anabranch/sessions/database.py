@@ -7,6 +7,8 @@ whose own clocks differ agree on who holds one.
 from __future__ import annotations
 
 import secrets
+import sqlite3
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -172,12 +174,9 @@ def _prepare_sqlite(engine: AsyncEngine) -> None:
         # SQLAlchemy begins transactions then (below), not the driver, which does it too late.
         connection.isolation_level = None
         cursor = connection.cursor()
-        for setting in (
-            f"busy_timeout = {SECONDS_BUSY * 1000}",
-            "journal_mode = WAL",
-            "foreign_keys = ON",
-        ):
-            cursor.execute(f"PRAGMA {setting}")
+        cursor.execute(f"PRAGMA busy_timeout = {SECONDS_BUSY * 1000}")
+        cursor.execute("PRAGMA foreign_keys = ON")
+        _turn_to_wal(cursor)
         cursor.close()
 
     @event.listens_for(engine.sync_engine, "begin")
@@ -186,3 +185,22 @@ def _prepare_sqlite(engine: AsyncEngine) -> None:
         # where another one wrote in between.
         if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
             connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _turn_to_wal(cursor: Any) -> None:
+    """Turns a new file to WAL, or waits for whoever else is writing to it.
+
+    The turning itself never waits: servers that start together on a new file, each turning it,
+    would be refused ("database is locked"). A transaction that begins as a writer does wait.
+    """
+    last = time.monotonic() + SECONDS_BUSY
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > last:
+                raise
+        cursor.execute("BEGIN IMMEDIATE")
+        cursor.execute("ROLLBACK")

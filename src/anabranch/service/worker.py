@@ -1,0 +1,61 @@
+"""A process that serves: it makes the app, and tells why that did not start.
+
+Imports little: what starts several of these asks each whether it lives, from its first moment on,
+and a process that is busy importing does not answer.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anabranch.errors import AnabranchError
+from anabranch.settings import Settings
+
+if TYPE_CHECKING:
+    from multiprocessing.queues import SimpleQueue
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_FAILED = "lifespan.startup.failed"
+
+
+@dataclass(frozen=True, slots=True)
+class AppMaker:
+    """Makes the app of ``settings`` in whichever process; ``reasons`` gets why one did not start."""
+
+    settings: Settings
+    reasons: SimpleQueue[str]
+
+    def __call__(self) -> ASGIApp:
+        from anabranch.service.app import create_app
+
+        return _telling(create_app(self.settings), self.reasons)
+
+
+def _telling(app: ASGIApp, reasons: SimpleQueue[str]) -> ASGIApp:
+    async def told(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan":
+            await app(scope, receive, send)
+            return
+        failed = False
+
+        async def sending(message: Message) -> None:
+            nonlocal failed
+            failed = message["type"] == _FAILED
+            if not failed:
+                await send(message)
+
+        try:
+            await app(scope, receive, sending)
+        except Exception as error:
+            if not failed:
+                raise
+            known = isinstance(error, AnabranchError)
+            reasons.put(str(error) if known else f"{type(error).__name__}: {error}")
+            # Where an error is known, its message says what to do; a traceback would bury it.
+            logged = str(error) if known else traceback.format_exc()
+            await send({"type": _FAILED, "message": logged})
+
+    return told
