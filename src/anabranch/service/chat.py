@@ -22,7 +22,7 @@ from sse_starlette import ServerSentEvent
 from anabranch.access import Caller
 from anabranch.errors import AnabranchError, CollectionNotFoundError, RunError
 from anabranch.notes import said
-from anabranch.request import AskOptions
+from anabranch.request import AskOptions, checked_question
 from anabranch.service.caller import Reader
 from anabranch.service.chat_bodies import (
     ALL_COLLECTIONS,
@@ -36,6 +36,7 @@ from anabranch.service.chat_bodies import (
     usage,
 )
 from anabranch.service.problems import documented, headers_of, problem_of
+from anabranch.service.settled import Settled
 from anabranch.service.state import Service, Shared
 from anabranch.service.streaming import ended, plain_response, stream_response
 from anabranch.trace import RunEvent
@@ -90,7 +91,11 @@ async def chat_completions(
     root = str(request.base_url)
     if body.stream:
         with_usage = body.stream_options is not None and body.stream_options.include_usage
-        return await stream_response(_chunks(events, named, root=root, with_usage=with_usage))
+        # What a reply goes on from is only known to be ours, and in force, once its run begins.
+        at_once = body.pending() is None
+        return await stream_response(
+            _chunks(events, named, at_once=at_once, root=root, with_usage=with_usage)
+        )
 
     def whole(last: RunEvent) -> dict[str, Any]:
         outcome = ended(last)
@@ -107,35 +112,50 @@ def _run(service: Service, body: ChatBody, caller: Caller) -> AsyncIterator[RunE
         effort=body.effort(),
         history=body.history(),
     )
-    question, pending = body.question(), body.pending()
+    longest = service.settings.max_question_characters
+    question, pending = checked_question(body.question(), longest=longest), body.pending()
     if pending is not None:
         return service.knowledge_base.stream_resume(pending, question, **options)
     return service.knowledge_base.stream_turn(question, **options)
 
 
 async def _chunks(
-    events: AsyncIterator[RunEvent], named: dict[str, Any], *, root: str, with_usage: bool
-) -> AsyncIterator[ServerSentEvent]:
-    """The answer in pieces, once it is settled: what was sent cannot be taken back.
+    events: AsyncIterator[RunEvent], named: dict[str, Any], *, at_once: bool, root: str,
+    with_usage: bool,
+) -> AsyncIterator[ServerSentEvent]:  # fmt: skip
+    """The answer sentence by sentence, as each is settled: what was sent cannot be taken back.
 
-    A model's answer may still lose a citation that nothing supports when it is whole.
+    ``at_once``: the request is known to be one that can be answered, so that the stream begins
+    before its run does; errors before the run keep their status otherwise.
     """
+    settled, outcome, begun = Settled(), None, at_once
+    beginning = _sent(chunk({"role": "assistant", "content": ""}, **named))
+    if at_once:
+        yield beginning
     async with aclosing(cast(Any, events)):
         try:
-            outcome: Outcome | None = None
             async for event in events:
-                if event.name == "run.started":
-                    yield _sent(chunk({"role": "assistant", "content": ""}, **named))
+                match event.name:
+                    case "run.started" if not begun:
+                        begun = True
+                        yield beginning
+                    case "answer.delta":
+                        for piece in pieces(settled.hear(event)):
+                            yield _sent(chunk({"content": piece}, **named))
                 outcome = event.outcome or outcome
             if outcome is None:
                 raise AssertionError("unreachable: a run ends with an outcome, or raises")
             content = _content(outcome)
-        except RunError as error:
+        except AnabranchError as error:
+            if not begun:
+                raise
             yield _sent(_error(error))
             return
-    for piece in pieces(content):
+    before = settled.broken_off(content)
+    for piece in pieces(settled.rest(content)):
         yield _sent(chunk({"content": piece}, **named))
-    last = chunk({"annotations": url_citations(outcome, root=root)}, finish="stop", **named)
+    annotations = url_citations(outcome, root=root, before=before)
+    last = chunk({"annotations": annotations}, finish="stop", **named)
     yield _sent({**last, "anabranch": about(outcome)})
     if with_usage:
         yield _sent({**last, "choices": [], "usage": usage(outcome)})

@@ -127,22 +127,28 @@ def marked(text: str, snapshot: Mapping[str, Any] | None) -> str:
     return text if snapshot is None else f"{text}\n\n[//]: # (anabranch:{to_token(snapshot)})"
 
 
-def url_citations(outcome: Outcome, *, root: str) -> list[dict[str, Any]]:
-    """A citation for each marker in the answer, at its place; ``root`` is the service's address."""
-    if outcome.answer is None:
-        return []
-    by_id = {item.id: item for item in outcome.evidence}
-    cited = {citation.marker: by_id[citation.evidence] for citation in outcome.answer.citations}
+def url_citations(outcome: Outcome, *, root: str, before: str = "") -> list[dict[str, Any]]:
+    """A citation for each marker in what is said, at its place; ``root`` is the service's address.
+
+    ``before`` is what was sent of an answer that broke off; the outcome's stands behind it.
+    """
+    numbered = dict(enumerate(outcome.evidence, start=1))
+    places = [(match, 0, numbered) for match in _CITED.finditer(before)]
+    if (answer := outcome.answer) is not None:
+        # A document's own "[1]", in a quotation, is no citation.
+        by_id = {item.id: item for item in outcome.evidence}
+        cited = {citation.marker: by_id[citation.evidence] for citation in answer.citations}
+        places += [(match, len(before), cited) for match in _CITED.finditer(answer.text)]
     return [
         {
             "type": "url_citation",
             "url_citation": {
-                "start_index": found.start(), "end_index": found.end(),
-                "title": _title(cited[int(found[1])]), "url": _address(cited[int(found[1])], root),
+                "start_index": match.start() + offset, "end_index": match.end() + offset,
+                "title": _title(item), "url": _address(item, root),
             },
         }
-        for found in _CITED.finditer(outcome.answer.text)
-        if int(found[1]) in cited
+        for match, offset, by_marker in places
+        if (item := by_marker.get(int(match[1]))) is not None
     ]  # fmt: skip
 
 
