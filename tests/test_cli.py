@@ -433,6 +433,23 @@ def test_doctor_says_why_a_language_model_does_not_work(
     )
 
 
+def test_doctor_says_at_once_that_a_language_model_is_rate_limited(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = Line(status=429, say="three a day", headers={"Retry-After": "3"})
+    with ScriptedModel(lambda request: line) as server:
+        monkeypatch.setenv("ANABRANCH_MODEL", "openai:scripted")
+        monkeypatch.setenv("ANABRANCH_MODEL_BASE_URL", server.url)
+        code, out, _ = run("doctor", "--model", "--json")
+        checks = [c for c in json.loads(out)["checks"] if c["name"].startswith("language model")]
+    assert code == 3
+    assert [check["detail"] for check in checks] == 4 * [checks[0]["detail"]]
+    assert "429 (rate limited)" in checks[0]["detail"]
+    assert "three a day" in checks[0]["detail"]
+    assert "left alone for 3 s" in checks[0]["detail"]
+    assert len(server.requests) == 4  # each role once: nothing was tried again
+
+
 @pytest.mark.parametrize(
     "said", ["I am ready.", "Ready {or so I think.", '{"answer": "ready"}'],
     ids=["prose", "a brace", "another object"],

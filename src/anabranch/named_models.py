@@ -139,12 +139,15 @@ def _folder(name: str, *, setting: str) -> Path:
 
 
 async def check_language_models(settings: Settings) -> list[RoleCheck]:
-    """What the language model of each role does when it is asked; nothing where none is set."""
+    """What the language model of each role does when it is asked; nothing where none is set.
+
+    A provider that is busy is told of, not waited for.
+    """
     from anabranch.models.chat_check import check_models
     from anabranch.models.chat_models import ChatModels
     from anabranch.reasoning.structured_reply import read_reply
 
-    models = ChatModels(settings)
+    models = ChatModels(settings, tries_again=False)
     try:
         return await check_models(models, seconds=settings.model_timeout, read=read_reply)
     finally:

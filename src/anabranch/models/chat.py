@@ -191,7 +191,8 @@ class ChatClient:
                 if other is not None:
                     mode, tries = other, 0
                     continue
-                if not fault.again or tries == (MOST_TRIES if fault.status else MOST_CONNECTIONS):
+                most = MOST_TRIES if fault.status else MOST_CONNECTIONS
+                if not (fault.again and used.tries_again) or tries == most:
                     raise fault.error from None
                 await self._pause(fault, tries, jitter, deadline)
             else:

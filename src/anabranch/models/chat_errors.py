@@ -51,11 +51,14 @@ def read_fault(error: Exception, *, model: str, secrets: Sequence[str]) -> Fault
     detail = _told(error, secrets)
     if status is not None:
         kind = _KINDS.get(status) or ("server_error" if status >= 500 else "refused")
-        message = f"The model {model!r} answered with {status}: {detail!r}."
+        busy, wait = (" (rate limited)" if status == 429 else ""), _retry_after(error)
+        message = f"The model {model!r} answered with {status}{busy}: {detail!r}."
+        if wait:
+            message += f" It asks to be left alone for {wait:.3g} s."
         return Fault(
             RemoteError(message, status=status, kind=kind),
             again=status in _TRY_AGAIN,
-            retry_after=_retry_after(error),
+            retry_after=wait,
             said=detail.lower(),
         )
     if any("Timeout" in type(cause).__name__ for cause in _chain(error)):

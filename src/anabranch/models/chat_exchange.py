@@ -35,6 +35,8 @@ class ChatSettings:
     cached_replies: int = 0
     counts_streams: bool = True
     system_role: bool = True
+    # One that is only to say how it is does so at once; a request would rather wait.
+    tries_again: bool = True
 
     def __repr__(self) -> str:  # the key stands in none
         return f"ChatSettings({self.name!r}, base_url={self.base_url!r})"

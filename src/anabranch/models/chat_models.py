@@ -27,8 +27,9 @@ def model_names(settings: Settings) -> dict[Role, str]:
 class ChatModels:
     """One client for each model that is set, one limiter for each provider and address."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, tries_again: bool = True) -> None:
         """Raises ConfigurationError for a model that cannot be used here; loads nothing."""
+        self._tries_again = tries_again
         names = model_names(settings)
         if not names and settings.model_base_url:
             raise ConfigurationError(
@@ -89,6 +90,7 @@ class ChatModels:
             temperature=settings.model_temperature,
             structured=settings.model_structured,
             cached_replies=settings.model_cache,
+            tries_again=self._tries_again,
         )
         address = (split_name(name, base_url)[0], base_url)
         limits = self._limits.setdefault(
