@@ -549,6 +549,11 @@ def test_a_collection_that_cannot_be_named_so_is_refused(kb: KnowledgeBase, name
         kb.add("somewhere", collection=name)
 
 
+def test_the_name_that_stands_for_all_collections_is_nobodys(kb: KnowledgeBase) -> None:
+    with pytest.raises(InputError, match="'anabranch': OpenAI's clients ask all collections"):
+        kb.add("somewhere", collection="anabranch")
+
+
 @pytest.mark.parametrize(
     "options", [{"collection": "a"}, {"principal": ["bob"]}, {"nosuch": 1}, {"top_k": "many"}]
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from anabranch.errors import InputError, QuestionError
 from anabranch.settings import Settings
-from anabranch.types import FOREIGN, Effort, Scope, Turn
+from anabranch.types import ALL_COLLECTIONS, FOREIGN, Effort, Scope, Turn
 
 if TYPE_CHECKING:
     from anabranch.ports import Budgets
@@ -81,6 +81,12 @@ def checked_collection_name(name: str) -> str:
         raise InputError(
             f"{name[:50]!r} cannot be the name of a collection: {FOREIGN!r} is kept for retrievers "
             "that were given to KnowledgeBase.open."
+        )
+    if name == ALL_COLLECTIONS:
+        raise InputError(
+            f"A collection cannot be called {name!r}: OpenAI's clients ask all collections by that "
+            "name. Give it another one; what an earlier version put there can still be asked and "
+            "removed."
         )
     return name
 

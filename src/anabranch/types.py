@@ -18,6 +18,8 @@ DEFAULT_COLLECTION = "default"
 PAGE_SPANS = "page_spans"
 # The collection of what a foreign retriever gave is this and its name; no stored one is called so.
 FOREIGN = "foreign:"
+# What OpenAI's clients call all collections that the caller may see; none of them is called so.
+ALL_COLLECTIONS = "anabranch"
 
 Effort = Literal["minimal", "standard", "thorough"]
 Complexity = Literal["simple", "complex"]

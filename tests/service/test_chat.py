@@ -263,6 +263,15 @@ def test_a_key_gets_nothing_out_of_its_scope_by_any_model(
                 ask(client, user(DIRECTOR), stream=True)
 
 
+def test_a_collection_of_an_earlier_version_called_as_all_of_them_is_one_of_them(
+    client: openai.OpenAI, world: World
+) -> None:
+    world.store.names = ("anabranch", "handbook")
+    assert [model.id for model in client.models.list()] == ["anabranch", "handbook"]
+    ask(client, user(Q))
+    assert {scope.collections for scope in world.store.scopes} == {None}
+
+
 # ------------------------------------------------------------------------------------- mistakes
 
 

@@ -25,7 +25,6 @@ from anabranch.notes import said
 from anabranch.request import AskOptions, checked_question
 from anabranch.service.caller import Reader
 from anabranch.service.chat_bodies import (
-    ALL_COLLECTIONS,
     ChatBody,
     about,
     chunk,
@@ -40,7 +39,7 @@ from anabranch.service.settled import Settled
 from anabranch.service.state import Service, Shared
 from anabranch.service.streaming import ended, plain_response, stream_response
 from anabranch.trace import RunEvent
-from anabranch.types import Outcome
+from anabranch.types import ALL_COLLECTIONS, Outcome
 
 
 class _OpenAiRoute(APIRoute):

@@ -10,10 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from anabranch.errors import InputError
 from anabranch.resume import from_token, to_token
-from anabranch.types import FOREIGN, Effort, Evidence, Outcome, Turn
+from anabranch.types import ALL_COLLECTIONS, FOREIGN, Effort, Evidence, Outcome, Turn
 
-# The model that searches every collection that the caller may see; the others are called as theirs.
-ALL_COLLECTIONS = "anabranch"
 _EFFORTS: Mapping[str, Effort] = {
     "none": "minimal", "minimal": "minimal", "low": "minimal", "medium": "standard",
     "high": "thorough", "xhigh": "thorough",
