@@ -1,4 +1,4 @@
-"""A scripted language model behind a real OpenAI-compatible server on loopback.
+"""A scripted language model behind a real server on loopback: OpenAI-compatible, or another dialect.
 
 ``python tests/scripted_model.py SCRIPT.json`` serves one by hand: the file maps roles (``plan``,
 ``grade``, ``rewrite``, ``answer``) to what is said, a text or an object.
@@ -84,6 +84,51 @@ def question_of(request: Mapping[str, Any]) -> str:
     return found[2] if found else ""
 
 
+class Dialect:
+    """How a provider's HTTP API is spoken: OpenAI's. ``scripted_dialects`` has others.
+
+    Requests are handed to a script in OpenAI's form, whoever sends them.
+    """
+
+    root = "/v1"
+    stream_type = "text/event-stream"
+
+    def read(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """A request in OpenAI's form."""
+        return body
+
+    def whole(self, request: Mapping[str, Any], line: Line) -> dict[str, Any]:
+        """A reply that is not streamed; the first tool that is offered is called with it."""
+        message: dict[str, Any] = {"role": "assistant", "content": line.text}
+        if name := tool_of(request):
+            function = {"name": name, "arguments": line.text}
+            call = {"id": "call-1", "type": "function", "function": function}
+            message = {"role": "assistant", "content": None, "tool_calls": [call]}
+        choice = {"index": 0, "message": message, "finish_reason": line.finish}
+        reply = {**_about("chat.completion"), "choices": [choice]}
+        if line.usage:
+            reply["usage"] = _usage(request, line)
+        return reply
+
+    def begin(self, request: Mapping[str, Any], line: Line) -> list[bytes]:
+        """What a stream has before its first piece."""
+        return []
+
+    def piece(self, request: Mapping[str, Any], text: str) -> bytes:
+        delta = {"role": "assistant", "content": text}
+        return _chunk(choices=[{"index": 0, "delta": delta, "finish_reason": None}])
+
+    def end(self, request: Mapping[str, Any], line: Line) -> list[bytes]:
+        """What a stream has behind its last piece."""
+        last = [_chunk(choices=[{"index": 0, "delta": {}, "finish_reason": line.finish}])]
+        if line.usage and request.get("stream_options"):
+            last.append(_chunk(choices=[], usage=_usage(request, line)))
+        return [*last, b"data: [DONE]\n\n"]
+
+    def error(self, status: int, message: str) -> dict[str, Any]:
+        return {"error": {"message": message, "type": "error", "code": None}}
+
+
 class ScriptedModel:
     """Serves while its context is open. ``understands``: the options it does not refuse."""
 
@@ -93,8 +138,10 @@ class ScriptedModel:
         *,
         understands: Sequence[str] = OPTIONS,
         context_tokens: int | None = None,
+        dialect: Dialect | None = None,
     ) -> None:
         self.script = script
+        self.dialect = dialect or Dialect()
         self.understands = frozenset(understands)
         self.context_tokens = context_tokens
         self.requests: list[dict[str, Any]] = []
@@ -113,7 +160,7 @@ class ScriptedModel:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
+        return f"http://127.0.0.1:{self._server.server_port}{self.dialect.root}"
 
     def calls(self, role: str) -> list[dict[str, Any]]:
         return [request for request in self.requests if role_of(request) == role]
@@ -155,7 +202,8 @@ class ScriptedModel:
                 self._send(200, json.dumps({"object": "list", "data": [about]}).encode())
 
             def do_POST(self) -> None:
-                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                request = model.dialect.read(self.path, body)
                 with model._lock:
                     model.requests.append(request)
                     model.headers.append({k.lower(): v for k, v in self.headers.items()})
@@ -193,16 +241,7 @@ class ScriptedModel:
                     self._whole(request, line)
 
             def _whole(self, request: Mapping[str, Any], line: Line) -> None:
-                message: dict[str, Any] = {"role": "assistant", "content": line.text}
-                if tools := request.get("tools"):
-                    function = {"name": tools[0]["function"]["name"], "arguments": line.text}
-                    call = {"id": "call-1", "type": "function", "function": function}
-                    message = {"role": "assistant", "content": None, "tool_calls": [call]}
-                choice = {"index": 0, "message": message, "finish_reason": line.finish}
-                reply = {**_about("chat.completion"), "choices": [choice]}
-                if line.usage:
-                    reply["usage"] = _usage(request, line)
-                content = json.dumps(reply).encode()
+                content = json.dumps(model.dialect.whole(request, line)).encode()
                 if line.drop_after is not None:
                     self.send_response(200)
                     self.send_header("Content-Type", "application/json")
@@ -215,29 +254,21 @@ class ScriptedModel:
 
             def _stream(self, request: Mapping[str, Any], line: Line) -> None:
                 self.send_response(200)
-                self.send_header("Content-Type", "text/event-stream")
+                self.send_header("Content-Type", model.dialect.stream_type)
                 self.send_header("Transfer-Encoding", "chunked")
                 self.end_headers()
+                for sent in model.dialect.begin(request, line):
+                    self._write(sent)
                 for number, piece in enumerate(re.findall(r"\S+\s*|\s+", line.text)):
                     if number == line.stall_after:
                         self._wait_for(line.release)
                     if number == line.drop_after:
                         self._break_off()
                         return
-                    delta = {"role": "assistant", "content": piece}
-                    self._event({"index": 0, "delta": delta, "finish_reason": None})
-                self._event({"index": 0, "delta": {}, "finish_reason": line.finish})
-                if line.usage and request.get("stream_options"):
-                    self._chunk({"choices": [], "usage": _usage(request, line)})
-                self._write(b"data: [DONE]\n\n")
+                    self._write(model.dialect.piece(request, piece))
+                for sent in model.dialect.end(request, line):
+                    self._write(sent)
                 self.wfile.write(b"0\r\n\r\n")
-
-            def _event(self, choice: Mapping[str, Any]) -> None:
-                self._chunk({"choices": [choice]})
-
-            def _chunk(self, more: Mapping[str, Any]) -> None:
-                data = json.dumps({**_about("chat.completion.chunk"), **more})
-                self._write(f"data: {data}\n\n".encode())
 
             def _write(self, data: bytes) -> None:
                 self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
@@ -246,8 +277,8 @@ class ScriptedModel:
             def _refuse(
                 self, status: int, message: str, headers: Mapping[str, str] | None = None
             ) -> None:
-                error = {"error": {"message": message, "type": "error", "code": None}}
-                self._send(status, json.dumps(error).encode(), headers)
+                error = json.dumps(model.dialect.error(status, message)).encode()
+                self._send(status, error, headers)
 
             def _send(
                 self, status: int, content: bytes, headers: Mapping[str, str] | None = None
@@ -300,14 +331,28 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
 
+def tool_of(request: Mapping[str, Any]) -> str | None:
+    """The first tool that a request offers."""
+    tools = request.get("tools")
+    return str(tools[0]["function"]["name"]) if tools else None
+
+
+def words_of(request: Mapping[str, Any]) -> int:
+    return sum(len(str(message["content"]).split()) for message in request["messages"])
+
+
+def _chunk(**more: Any) -> bytes:
+    data = json.dumps({**_about("chat.completion.chunk"), **more})
+    return f"data: {data}\n\n".encode()
+
+
 def _about(kind: str) -> dict[str, Any]:
     return {"id": "reply-1", "object": kind, "created": 1, "model": "scripted"}
 
 
 def _usage(request: Mapping[str, Any], line: Line) -> dict[str, int]:
     """Counts that a test can compute: words there and words back."""
-    asked = sum(len(str(message["content"]).split()) for message in request["messages"])
-    said = len(line.text.split())
+    asked, said = words_of(request), len(line.text.split())
     return {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
 
 

@@ -8,11 +8,13 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 
 from anabranch.errors import ConfigurationError, MissingExtraError, RemoteError
 from anabranch.ledger import Ledger
 from anabranch.models.chat import ChatClient, RequestModel
+from anabranch.models.chat_errors import read_fault
 from anabranch.models.chat_exchange import ChatSettings
 from anabranch.models.chat_provider import check_name, split_name
 from anabranch.models.limits import ProviderLimits
@@ -349,3 +351,16 @@ async def test_without_any_key_the_message_says_which_to_set(
     client = ChatClient(ChatSettings("openai:x"), ProviderLimits(concurrency=1))
     with pytest.raises(ConfigurationError, match="ANABRANCH_MODEL_API_KEY"):
         await client.load()
+
+
+def test_a_status_behind_another_error_is_found_with_what_it_asks_for() -> None:
+    class Inner(Exception):
+        code = 429
+        response = httpx.Response(429, headers={"Retry-After": "7"})
+
+    error = RuntimeError("Error calling the model")
+    error.__cause__ = Inner("slow down")
+    fault = read_fault(error, model="google_genai:x", secrets=())
+    assert isinstance(fault.error, RemoteError)
+    assert (fault.error.kind, fault.status, fault.again) == ("rate_limited", 429, True)
+    assert fault.retry_after == 7

@@ -74,19 +74,25 @@ def read_fault(error: Exception, *, model: str, secrets: Sequence[str]) -> Fault
 
 
 def _status(error: Exception) -> int | None:
-    response = getattr(error, "response", None)
-    for holder, name in (
-        (error, "status_code"), (error, "code"), (error, "status"), (response, "status_code"),
-    ):  # fmt: skip
-        value = getattr(holder, name, None)
-        # A reply with status 200 that its client could not read is no refusal.
-        if isinstance(value, int) and 300 <= value < 600:
-            return value
+    """The status of the reply that ``error``, or what it was made of, is about.
+
+    LangChain's clients raise errors of their own; some leave the status in the one behind.
+    """
+    for cause in _chain(error):
+        response = getattr(cause, "response", None)
+        for holder, name in (
+            (cause, "status_code"), (cause, "code"), (cause, "status"), (response, "status_code"),
+        ):  # fmt: skip
+            value = getattr(holder, name, None)
+            # A reply with status 200 that its client could not read is no refusal.
+            if isinstance(value, int) and 300 <= value < 600:
+                return value
     return None
 
 
 def _retry_after(error: Exception) -> float | None:
-    headers = getattr(getattr(error, "response", None), "headers", None)
+    responses = (getattr(cause, "response", None) for cause in _chain(error))
+    headers = next((found for r in responses if (found := getattr(r, "headers", None))), None)
     if headers is None:
         return None
     milliseconds = headers.get("retry-after-ms")
