@@ -354,12 +354,12 @@ async def test_without_any_key_the_message_says_which_to_set(
 
 
 def test_a_status_behind_another_error_is_found_with_what_it_asks_for() -> None:
-    class Inner(Exception):
+    class InnerError(Exception):
         code = 429
         response = httpx.Response(429, headers={"Retry-After": "7"})
 
     error = RuntimeError("Error calling the model")
-    error.__cause__ = Inner("slow down")
+    error.__cause__ = InnerError("slow down")
     fault = read_fault(error, model="google_genai:x", secrets=())
     assert isinstance(fault.error, RemoteError)
     assert (fault.error.kind, fault.status, fault.again) == ("rate_limited", 429, True)
