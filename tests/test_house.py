@@ -30,7 +30,7 @@ DOCS = ROOT / "docs"
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
-            "errors", "types", "language", "phrases", "short_forms", "spelling", "written_forms",
+            "errors", "types", "language", "grammar", "phrases", "short_forms", "spelling", "written_forms",
             "ledger", "lexicon", "suggestions", "trace", "records",
         }
     ),

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from anabranch.clauses import asks
 from anabranch.english_topics import is_person, names, with_article
 from anabranch.exchanges import Exchange, Filled, Topic, told
+from anabranch.grammar import ASKING, AUXILIARY
 from anabranch.references import Reference, references
 from anabranch.replies import meant
 
 _PREPOSITION = r"(?:in|for|at|of|from|on|with|by|to|during|after|before|under|within|about|between)"
-_AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must|am)"
-_ASKING = r"(?:who|whom|whose|what|when|where|which|why|how)"
 _LEAD = re.compile(
     r"^(?:(?:ok(?:ay)?|thanks?(?: you)?|great|well|yes|no|sure|i see|right)\b[\s,.!]*)*"
     r"(?:(?:and|but|so|then|also|or)\b[\s,]*)*"
@@ -35,15 +34,15 @@ _BARE = re.compile(
     r"(?:\s+(?:was|is|are|were|did)\s+(?:that|this|it|so))?\s*[?.!]*$",
     re.IGNORECASE,
 )
-_STARTS_QUESTION = re.compile(rf"^(?:{_ASKING}|{_AUXILIARY})\b", re.IGNORECASE)
-_ASKS_INSIDE = re.compile(rf"\b{_ASKING}\b", re.IGNORECASE)
-_HAS_VERB = re.compile(rf"\b{_AUXILIARY}\b", re.IGNORECASE)
+_STARTS_QUESTION = re.compile(rf"^(?:{ASKING}|{AUXILIARY})\b", re.IGNORECASE)
+_ASKS_INSIDE = re.compile(rf"\b{ASKING}\b", re.IGNORECASE)
+_HAS_VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
 _LONGEST_FRAGMENT = 6
 _LONGEST_REPLY = 8
 # Up to here an answer is a name or a phrase rather than a report.
 _SHORT_ANSWER = 12
 # What a phrase of an earlier question ends at.
-_PHRASE_END = rf"(?=\s+(?:{_PREPOSITION}|and|or|{_AUXILIARY}|who|which|that|when|where|while|if|as)\b|[?.!,;:]|$)"
+_PHRASE_END = rf"(?=\s+(?:{_PREPOSITION}|and|or|{AUXILIARY}|who|which|that|when|where|while|if|as)\b|[?.!,;:]|$)"
 _PLACE = re.compile(r"\b(?:in|at)\s+(?:the\s+)?[A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*")
 # What has to be something's, without a word of whose.
 _ATTRIBUTE = re.compile(
@@ -169,7 +168,7 @@ def _asked_again(asking: str, last: Exchange) -> Filled | None:
     start = _STARTS_QUESTION.match(question)
     if start is None:
         return None
-    verb = re.search(rf"\b{_AUXILIARY}\b", question, re.IGNORECASE)
+    verb = re.search(rf"\b{AUXILIARY}\b", question, re.IGNORECASE)
     tail = question[verb.start() :] if verb else question.split(" ", 1)[-1]
     tail = tail[:1].lower() + tail[1:]
     shown = asking[:1].upper() + asking[1:]

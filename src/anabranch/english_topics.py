@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from anabranch.exchanges import Exchange, Filled, Topic
+from anabranch.grammar import AUXILIARY
 from anabranch.language import ENGLISH_STOP_WORDS, words
 from anabranch.names import names_in_sentence
 from anabranch.references import references
@@ -20,11 +21,8 @@ _DEFINITION = re.compile(
     r"|(?:can|could) you (?:please )?(?:tell me(?: more)? about|explain|describe|clarify))\s+(?P<subject>.+?)\s*[?.!]*$",
     re.IGNORECASE,
 )
-_AUXILIARY = (
-    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must)"
-)
 _ACTING = re.compile(
-    rf"\b{_AUXILIARY}\s+(?P<subject>(?:the|a|an|my|our|your|this|these)\s+[\w'’-]+(?:\s+[\w'’-]+){{0,2}}?)\s+"
+    rf"\b{AUXILIARY}\s+(?P<subject>(?:the|a|an|my|our|your|this|these)\s+[\w'’-]+(?:\s+[\w'’-]+){{0,2}}?)\s+"
     r"(?=[a-z]+\b(?:\s|\?|$))",
     re.IGNORECASE,
 )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+from anabranch.grammar import PREPOSITION
+from anabranch.reasoning.choice_parts import choice
 from anabranch.reasoning.question_building import (
-    BASE_VERBS,
-    PREPOSITION,
+    REACHES,
+    REACHING,
     SINGULAR_VERB,
     asked,
     be,
+    be_of,
     how,
     is_plural,
     names,
@@ -57,20 +60,8 @@ _OWNER_AGAINST = re.compile(
     r"(?P<second>(?:the\s+)?[\w-]+)['’]s(?:\s+(?P=what))?$",
     re.I,
 )
-# How far a verb reaches, as it is compared and as it is asked of one thing.
-_REACHES = {
-    "more": "much", "less": "much", "most": "much", "least": "much", "longer": "long", "longest": "long",
-    "shorter": "long", "faster": "fast", "slower": "fast", "quicker": "fast", "further": "far", "farther": "far",
-    "higher": "high", "deeper": "deep", "earlier": "early", "later": "late", "more often": "often",
-    "less often": "often",
-}  # fmt: skip
-_REACHING = "|".join(sorted(_REACHES, key=len, reverse=True))
-_DOES_MORE = re.compile(
-    rf"^(?P<noun>(?:one|[a-z]+(?:\s[a-z]+)?)\s+)??(?P<verb>[a-z]{{3,}}s)\s+(?:the\s+)?(?P<reach>{_REACHING})$",
-    re.I,
-)
 _DOES_MORE_THAN = re.compile(
-    rf"^(?P<aux>do|does|did)\s+(?P<first>.+?)\s+(?P<verb>[a-z]+)\s+(?P<reach>{_REACHING})\s+than\s+(?P<second>.+)$",
+    rf"^(?P<aux>do|does|did)\s+(?P<first>.+?)\s+(?P<verb>[a-z]+)\s+(?P<reach>{REACHING})\s+than\s+(?P<second>.+)$",
     re.I,
 )
 _IN_COMMON = re.compile(
@@ -98,29 +89,12 @@ _BOTH = re.compile(
     r"members?|from|of|in|born|considered|directed|written|published|used|known|situated|made|found|both|headquartered)\b.*|(?<=both\s).+|[A-Z]\w+(?:ish|an|ese|ch|i))$",
     re.I,
 )
-_CHOICES = (
-    re.compile(
-        r"^(?:which|who|what)\b\s*(?P<rest>.+?)\s*[,:;]\s*(?P<items>[^,:;]+(?:,[^,:;]+)*?,?\sor\s[^,:;]+)$",
-        re.I,
-    ),
-    re.compile(
-        r"^(?:which|who|what)\b\s*(?P<rest>.+?\b(?:first|earlier|later|last))\s+(?P<items>[A-Z\"“].+?\sor\s.+)$"
-    ),
-    re.compile(
-        r"^(?:between|of|out of)\s+(?P<items>.+?\s(?:and|or)\s.+?),?\s+(?:which|who|what)\b\s*(?P<rest>.+)$",
-        re.I,
-    ),
-    re.compile(
-        r"^(?:which|who|what)\b\s*(?P<rest>.+?)\s+(?:between|out of)\s+(?P<items>.+?\s(?:and|or)\s.+)$",
-        re.I,
-    ),
-)
 
 
 def comparison(question: str) -> Parts:
     """What the comparison asks of each side; nothing if a side cannot be told."""
     text = re.sub(r"^(?:please|can you|could you)\s+", "", question.strip(" ?."), flags=re.I)
-    for way in (_with_those, _against, _same_of_both, _sides, _than, _choice):
+    for way in (_with_those, _against, _same_of_both, _sides, _than, choice):
         if found := way(text):
             return [(asked(part), WHY) for part in found]
     return []
@@ -200,7 +174,7 @@ def _than(text: str) -> list[str]:
         kinds, where = (counted["first"], counted["second"]), counted["where"]
         return [f"how many {kind} {counted['be'].lower()} {where}" for kind in kinds]
     if (does := _DOES_MORE_THAN.match(text)) and names(f"{does['first']}, {does['second']}", ","):
-        asking = f"how {_REACHES[does['reach'].lower()]} {does['aux'].lower()}"
+        asking = f"how {REACHES[does['reach'].lower()]} {does['aux'].lower()}"
         return [f"{asking} {does[side]} {does['verb']}" for side in ("first", "second")]
     match = _THAN.match(text)
     if (
@@ -219,12 +193,7 @@ def _than(text: str) -> list[str]:
     ):
         return [f"when was {side} born" for side in sides]
     past = match["be"].lower() in ("was", "were")
-    return [f"{how(match['adjective'])} {_be_of(side, past=past)} {side}" for side in sides]
-
-
-def _be_of(noun: str, *, past: bool) -> str:
-    plural = is_plural(noun) and not noun[:1].isupper()
-    return ("were" if plural else "was") if past else ("are" if plural else "is")
+    return [f"{how(match['adjective'])} {be_of(side, past=past)} {side}" for side in sides]
 
 
 def _same_of_both(text: str) -> list[str]:
@@ -272,104 +241,3 @@ def _of_one(side: str, auxiliary: str, rest: str) -> str | None:
     ):
         return f"{auxiliary} {side} {rest}"
     return None
-
-
-def _choice(text: str) -> list[str]:
-    for pattern in _CHOICES:
-        if match := pattern.match(text):
-            listed = re.sub(r"^(?:the\s+)?(?:two|three)\s+[a-z ]+(?=[A-Z])", "", match["items"])
-            sides = names(listed, _between(listed))
-            rest = match["rest"].strip(" ,")
-            found = [part for side in sides if (part := _chosen(rest, side))]
-            if found and len(found) == len(sides):
-                return found
-    return []
-
-
-def _between(items: str) -> str:
-    """What parts the choices: an "and" or a comma may belong to a name where an "or" is there."""
-    if not re.search(r"\bor\b", items):
-        return r",?\s*\band\b|,"
-    serial = re.search(r",\s+or\b", items) and items.count(",") > 1
-    return r",?\s*\bor\b|," if serial else r",?\s*\bor\b"
-
-
-_ORDER = r"(?:first|earlier|later|last|more recently|earliest|latest|before)"
-
-
-def _chosen(rest: str, item: str) -> str | None:
-    """What "which … was founded first, A or B" asks of one of them; None where that cannot be said."""
-    if event := re.search(rf"\b(was|were)\s+([a-z]+(?:\s+[a-z]+)??)\s+{_ORDER}$", rest, re.I):
-        return f"when {event[1]} {item} {event[2]}"
-    if event := re.search(rf"\bdid\s+(.+?)\s+([a-z]+)\s+{_ORDER}$", rest):
-        return f"when did {event[1]} {event[2]} {item}"
-    if (
-        (event := re.search(rf"\b([a-z]+)((?:\s+(?:out|up|on|in|off))?)\s+{_ORDER}$", rest))
-        and event[1] in BASE_VERBS
-        and not re.search(r"\s[a-z]+(?:ing|ed)\b", item)
-    ):
-        return f"when did {item} {BASE_VERBS[event[1]]}{event[2]}"
-    if compared := re.fullmatch(
-        r"(?:\w+ ){0,3}(is|was|are|were)\s+(?:the\s+)?([a-z]+er|[a-z]+est|more\s+[a-z]+|less\s+[a-z]+)",
-        rest,
-        re.I,
-    ):
-        if compared[2].lower() in ("older", "younger", "oldest", "youngest") and re.match(
-            "is|was", rest
-        ):
-            return f"when was {item} born"
-        return (
-            f"{how(compared[2])} {_be_of(item, past=compared[1].lower() in ('was', 'were'))} {item}"
-        )
-    return _reached(rest, item) or _amount(rest, item) or _alike(rest, item)
-
-
-def _reached(rest: str, item: str) -> str | None:
-    """ "… weighs more": how much one of them weighs."""
-    match = _DOES_MORE.match(rest)
-    if match is None or match["verb"].lower() in ("is", "has", "was", "does"):
-        return None
-    noun = (match["noun"] or "").strip()
-    if re.search(r"['’]s$", item):  # "Which battery lasts longer, the Dipper's or …"
-        if not noun or noun == "one":
-            return None
-        item = f"{item} {noun}"
-    verb = re.sub(r"(?<=ch|sh|ss)es$|s$", "", re.sub(r"ies$", "y", match["verb"]))
-    plural = is_plural(item) and not item[:1].isupper()
-    return f"how {_REACHES[match['reach'].lower()]} {'do' if plural else 'does'} {item} {verb}"
-
-
-_MORE = r"(?:more|most|fewer|less|larger|higher|longer|greater|lower|bigger|better|cheaper)"
-
-
-def _amount(rest: str, item: str) -> str | None:
-    """ "… has more employees in Asia": how many employees one of them has in Asia."""
-    has = re.search(
-        rf"\b(has|have|had|offers?|gives?|pays?|won|scored|sold|received)\s+(?:the\s+)?{_MORE}\s+([a-z]+(?:\s(?!in\b|as\b|on\b|at\b|of\b)[a-z]+)?)"
-        r"((?:\s+(?:in|as|on|at|of)\s.+)?)$",
-        rest,
-        re.I,
-    )
-    if has is None:
-        return None
-    noun, where = has[2].strip(), has[3]
-    if not is_plural(noun) and " " in noun:
-        return None
-    if not is_plural(noun):
-        return f"what is the {noun} of {item}{where}"
-    if has[1].lower() in ("won", "scored", "sold", "received"):
-        return f"how many {noun} were {has[1].lower()} by {item}{where}"
-    return f"how many {noun} {'did' if has[1].lower() == 'had' else 'does'} {item} have{where}"
-
-
-def _alike(rest: str, item: str) -> str | None:
-    """ "Which facility was founded in Missouri, A or B?" asks the same of each."""
-    plain = re.fullmatch(
-        r"(?:[a-z]+\s+){0,3}?(is|was)\s+((?!the\b|more\b|less\b|[a-z]+er\b|.*\b(?:further|farther)\b)\S+\s.+|[A-Z]\w+)",
-        rest,
-    )
-    return (
-        f"{plain[1]} {item} {plain[2]}"
-        if plain and not re.search(rf"\b(?:{_MORE}|{_ORDER})\b", plain[2])
-        else None
-    )

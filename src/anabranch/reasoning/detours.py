@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import re
 
+from anabranch.grammar import ASKING, AUXILIARY
 from anabranch.reasoning.question_shape import plain, shape
 
-_ASKING = r"(?:who|whom|whose|what|when|where|which|why|how)"
 _BE = r"(?:is|are|was|were|be|been|being)"
-_AUXILIARY = (
-    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|might|may|must)"
-)
 _ROLE = (
     r"(?:director|performer|singer|author|writer|creator|founder|composer|producer|developer|"
     r"publisher|manufacturer|owner|spouse|wife|husband|father|mother|son|daughter|brother|sister|"
@@ -63,7 +60,7 @@ _SAYS_THAT = re.compile(
     r"assum|infer|ensur|show|demonstrat|report|announc|promis|understood|mean|know|case|such|so)\w*\s+that\b"
 )
 _LATE_ASKING = re.compile(
-    rf"^(?!(?:{_ASKING}|{_AUXILIARY}|if|in|on|at|to|for|from|by|of|with|during|under|after|before|until|"
+    rf"^(?!(?:{ASKING}|{AUXILIARY}|if|in|on|at|to|for|from|by|of|with|during|under|after|before|until|"
     rf"about|into|through|along|as|since|tell|give|please|it)\b).{{25,}}\b(?:what|which|who|whom|whose|"
     rf"how many|where|when)\b"
 )

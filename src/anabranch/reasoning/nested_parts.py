@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from anabranch.reasoning.question_building import AUXILIARY, asked
+from anabranch.grammar import AUXILIARY
+from anabranch.reasoning.question_building import asked
 from anabranch.reasoning.question_shape import KINDS, ROLES
 
 Parts = list[tuple[str, str]]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-ASKING = r"(?:who|whom|whose|what|when|where|which|why|how)"
-AUXILIARY = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|may)"
-PREPOSITION = r"(?:of|in|for|at|on|from|to|under|with|by)"
+from anabranch.grammar import ASKING, AUXILIARY, PREPOSITION
+
 # What the plural asks of two things, the singular asks of one.
 SINGULAR_VERB = {"are": "is", "were": "was", "do": "does", "have": "has"}
 # Comparatives whose question about one thing has a word of its own.
@@ -25,6 +24,14 @@ BASE_VERBS = {
     "debuted": "debut", "premiered": "premiere", "occurred": "occur", "retired": "retire", "won": "win",
     "joined": "join", "moved": "move", "left": "leave", "launched": "launch",
 }  # fmt: skip
+# How far a verb reaches, as it is compared and as it is asked of one thing.
+REACHES = {
+    "more": "much", "less": "much", "most": "much", "least": "much", "longer": "long", "longest": "long",
+    "shorter": "long", "faster": "fast", "slower": "fast", "quicker": "fast", "further": "far", "farther": "far",
+    "higher": "high", "deeper": "deep", "earlier": "early", "later": "late", "more often": "often",
+    "less often": "often",
+}  # fmt: skip
+REACHING = "|".join(sorted(REACHES, key=len, reverse=True))
 _UNFINISHED = re.compile(
     rf"\b(?:{PREPOSITION}|the|an?|and|or|than|between)\s+(?:is|are|was|were|has|have|had|did|does|do|and|or|{ASKING})\b(?!\s+\w+\s+of\b)"
     r"|\b(?:is|are|was|were|has|have|had)\s+(?:is|are|was|were|has|did|does)\b|\b(\w+)\s+\1\b|\bthe\s+an?\b|\ban?\s+the\b"
@@ -65,6 +72,12 @@ def is_plural(noun: str) -> bool:
 
 def be(noun: str) -> str:
     return "are" if is_plural(noun) else "is"
+
+
+def be_of(noun: str, *, past: bool) -> str:
+    """The form of "to be" that goes with a noun phrase; a name is one thing, whatever it ends in."""
+    plural = is_plural(noun) and not noun[:1].isupper()
+    return ("were" if plural else "was") if past else ("are" if plural else "is")
 
 
 def how(comparative: str) -> str:

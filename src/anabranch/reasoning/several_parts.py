@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import re
 
-from anabranch.reasoning.question_building import (
-    ASKING,
-    AUXILIARY,
-    PREPOSITION,
-    SINGULAR_VERB,
-    asked,
-    is_plural,
-    names,
-)
+from anabranch.grammar import ASKING, AUXILIARY, PREPOSITION
+from anabranch.reasoning.question_building import SINGULAR_VERB, asked, is_plural, names
 from anabranch.reasoning.topics import resolved
 
 Parts = list[tuple[str, str]]

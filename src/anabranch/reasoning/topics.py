@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from anabranch.grammar import ASKING, AUXILIARY, PREPOSITION
 from anabranch.language import question_terms
-from anabranch.reasoning.question_building import ASKING, AUXILIARY, PREPOSITION, is_plural
+from anabranch.reasoning.question_building import is_plural
 from anabranch.reasoning.question_shape import ROLES
 
 _PRONOUN = re.compile(
