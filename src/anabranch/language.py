@@ -63,8 +63,13 @@ _CHINESE_NAMING_WORDS = (
     "|邀請|聘請|請求|請假|參與|與會|對象|對外|對手|對抗|反對|針對|相對|絕對"
     "|對話|行為|人為|達到|有效|有機|現在|從事|服從|就業|成就|就職|就讀"
 )
+# "How long, how heavy": what is measured is said by the noun beside it, and 期多 in 保修期多长 is a seam
+# of two words. 许多大学 has no such word in it.
+_CHINESE_DEGREE = (
+    "有?(?<![许許很众眾诸諸最至])多(?:[久长長高重远遠深宽寬厚快贵貴]|大(?![学學家数數型使力夫]))"
+)
 _CHINESE_QUESTION = re.compile(
-    f"(?P<kept>{_CHINESE_NAMING_WORDS})|"
+    f"(?P<kept>{_CHINESE_NAMING_WORDS})|{_CHINESE_DEGREE}|"
     + "|".join(re.escape(word) for word in sorted(CHINESE_QUESTION_WORDS, key=len, reverse=True))
 )
 
@@ -88,6 +93,25 @@ def cjk_share(text: str) -> float:
     """Share of CJK characters among the letters and digits of ``text``."""
     letters = sum(character.isalnum() for character in text)
     return len(_CJK_CHARACTER.findall(text)) / letters if letters else 0.0
+
+
+# Share of CJK characters from which a text is in a language of that script, whatever else is in it.
+_MOSTLY_CJK = 0.3
+# A question with one of these asks in English, also about a Chinese word: "What does 保修期 mean?"
+_ASKS_IN_ENGLISH = frozenset(
+    "who whom whose what when where which why how is are was were do does did can could".split()  # noqa: SIM905
+)
+
+
+def asks_in_cjk(question: str) -> bool:
+    """Whether a question is to be read by the rules of Chinese (or Japanese, Korean).
+
+    Names in Latin script are long and say nothing of the language: "Dipper和Plover哪个更重？" has five Chinese
+    characters among seventeen letters, and asks with them.
+    """
+    if not has_cjk(question):
+        return False
+    return cjk_share(question) >= _MOSTLY_CJK or _ASKS_IN_ENGLISH.isdisjoint(words(question))
 
 
 def fold(text: str) -> str:

@@ -1,7 +1,7 @@
-"""Simple or complex: 270 questions of our own, and ways of typing that must not matter.
+"""Simple or complex: 440 questions of our own, and ways of typing that must not matter.
 
 ``tests/data/routing.jsonl``: of the first hundred, half (``open``) was looked at while rules were written, half
-(``kept``) was only counted; ``after``, ``last`` and ``final`` were written when the rules stood, and counted
+(``kept``) was only counted; ``after``, ``last``, ``final``, ``fourth``, ``fifth`` and ``sixth`` were written when the rules stood, and counted
 before the rules were widened.
 """
 
@@ -47,13 +47,34 @@ def test_our_own_questions_are_routed_as_labelled(lang: str, route: str, half: s
 
 
 @pytest.mark.parametrize(
-    ("lang", "half"), [("en", "after"), ("zh", "after"), ("zh", "last"), ("zh", "final")]
+    ("lang", "half"),
+    [
+        ("en", "after"),
+        ("zh", "after"),
+        ("zh", "last"),
+        ("zh", "final"),
+        ("en", "fourth"),
+        ("zh", "fourth"),
+        ("zh", "fifth"),
+        ("zh", "sixth"),
+    ],
 )
 def test_questions_that_came_later_are_complex_too(lang: str, half: str) -> None:
     assert share("complex", lang=lang, half=half) >= 0.9
 
 
-@pytest.mark.parametrize(("lang", "half"), [("en", "after"), ("zh", "after"), ("zh", "final")])
+@pytest.mark.parametrize(
+    ("lang", "half"),
+    [
+        ("en", "after"),
+        ("zh", "after"),
+        ("zh", "final"),
+        ("en", "fourth"),
+        ("zh", "fourth"),
+        ("zh", "fifth"),
+        ("zh", "sixth"),
+    ],
+)
 def test_questions_that_came_later_are_simple_too(lang: str, half: str) -> None:
     assert share("simple", lang=lang, half=half) >= 0.9
 

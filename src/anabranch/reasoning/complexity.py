@@ -15,15 +15,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
-from anabranch.language import ENGLISH_STOP_WORDS, cjk_share
+from anabranch.grammar import ASKING, AUXILIARY
+from anabranch.language import ENGLISH_STOP_WORDS, asks_in_cjk
 from anabranch.reasoning.chinese_complexity import chinese_reason
 from anabranch.reasoning.detours import REASONS, signs
 from anabranch.reasoning.question_shape import LOOKED_AT, plain
 
-_ASKING = r"(?:who|whom|whose|what|when|where|which|why|how)"
-_AUXILIARY = (
-    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|might|may|must)"
-)
 _NUMBER = r"(?:\d+|two|three|four|five|six|seven|eight|nine|ten|twelve|several|all)"
 _COMPARISON = re.compile(
     r"(?:\bdiffer(?:s|ed|ing|ence|ences)?\b.*\b(?:between|from|than|compared|in|and|with)\b"
@@ -44,15 +41,28 @@ _BETWEEN = re.compile(
     r"^(?:between|of|out of|from among)\s+[^,?]{2,60}\s+(?:and|or)\s+[^,?]{2,60},?\s+(?:who|which|what)\b"
 )
 _CHOICE = re.compile(
-    rf"^(?:{_ASKING}|between|in which|of)\b.*?(?:[,:?]|\b(?:first|earlier|later|last|older|younger|"
+    rf"^(?:{ASKING}|between|in which|of)\b.*?(?:[,:?]|\b(?:first|earlier|later|last|older|younger|"
     r"larger|bigger|smaller|higher|longer|more|most|better|closer|further|farther|taller|cheaper|"
     r"recently|fewer|greater|newer)\b).*?\b(?:or)\b"
 )
+# "The warranty of the Plover and of the Dipper", "How heavy are the Plover and the Dipper".
+_SAME_OF_BOTH = re.compile(
+    r"\b(of|for|in|at|from)\s+(?:the\s+)?[\w'-]+(?:\s[\w'-]+)?\s+and\s+\1\s+(?!(?:which|whom|what|course)\b)"
+    r"|^how\s+\w+\s+(?:are|were|do|did)\s+(?:the\s+)?[\w'-]+\s+and\s+(?:the\s+)?[\w'-]+(?:\s\w+)?\W*$"
+    r"|^what\s+(?:is|are|was|were)\s+the\s+[\w-]+(?:\s[\w-]+)?\s+of\s+the\s+[\w-]+\s+and\s+the\s+[\w-]+\W*$"
+)
+# "Is A or B heavier?", "Does it cost more to rent or to lease?"
+_EITHER = re.compile(
+    r"^(?:is|are|was|were|do|does|did|has|have|will|would|can)\b.*\bor\b.*\b(?:more|less|fewer|better|worse|earlier|later|longer|first|"
+    r"(?!(?:number|order|other|either|whether|rather|water|paper|letter|member|server|user|customer|employer|never|ever|over|under|after)\b)"
+    r"[a-z]{3,}er)(?:\s[a-z]+)?\W*$"
+    r"|^(?:is|are|does|do)\b.*\b(?:more|less|cheaper|better|easier|faster|safer)\b.*\bto\s\w+.*\bor\b"
+)
 _PLAIN_CHOICE = re.compile(r"^(?:which|who)\b[^?]*?,\s[^?,]+?,?\sor\s")
 _SECOND_QUESTION = re.compile(
-    rf"(?:[?.]\s+(?:and\s+|also,?\s+)?(?:{_ASKING}|{_AUXILIARY})\s"
-    rf"|^(?:(?:in|at|on|to|of|for|by|from|under)\s+)?(?:{_ASKING}|{_AUXILIARY})\b.*?"
-    rf"(?:;|,?\s+and|,?\s+but|,\s+or)\s+(?:also\s+|then\s+)?(?:(?:in|at|on|to|of|for|by|from)\s+)?{_ASKING}\b"
+    rf"(?:[?.]\s+(?:and\s+|also,?\s+)?(?:{ASKING}|{AUXILIARY})\s"
+    rf"|^(?:(?:in|at|on|to|of|for|by|from|under)\s+)?(?:{ASKING}|{AUXILIARY})\b.*?"
+    rf"(?:;|,?\s+and|,?\s+but|,\s+or)\s+(?:also\s+|then\s+)?(?:(?:in|at|on|to|of|for|by|from)\s+)?{ASKING}\b"
     rf"|,? and (?:is|are|do|does|did|can|will|was|were) (?:it|they|he|she|there|this|the|any)\b)"
 )
 _WHY_AND_HOW = re.compile(
@@ -62,7 +72,7 @@ _WHY_AND_HOW = re.compile(
 _BEFORE_AND_AFTER = re.compile(r"\bbefore and after\b")
 # "What are the price and weight of …", "… in Berlin and Boston …": one question, asked twice.
 _TWO_ATTRIBUTES = re.compile(
-    r"^(?:(?:what|how|who)\s+(?:is|are|was|were)|(?:please\s+)?(?:give|tell|show|send)\s+(?:me|us))\s+the\s+(?:[\w-]+\s+){1,3}?and\s+(?:the\s+)?(?:[\w-]+\s+){1,3}?"
+    r"^(?:(?:what|how|who)\s+(?:is|are|was|were)|(?:please\s+)?(?:give|tell|show|send)\s+(?:me|us))\s+the\s+(?:[\w-]+,?\s+){1,9}?and\s+(?:the\s+)?(?:[\w-]+\s+){1,3}?"
     r"(?:of|for|at)\s"
 )
 _TWO_NAMES = re.compile(
@@ -125,7 +135,7 @@ LONG_QUESTION_WORDS = 26
 def complexity_reason(question: str) -> str | None:
     """Why the question takes several facts, in words; None if it reads as simple."""
     text = " ".join(question.split())[:LOOKED_AT]
-    if cjk_share(text) >= 0.3:
+    if asks_in_cjk(text):
         return chinese_reason(text)
     return decisive_reason(text) or _weighed(text)
 
@@ -176,7 +186,7 @@ def _matches(pattern: re.Pattern[str], reason: str) -> Callable[[str], str | Non
 
 def _choice(asked: str) -> str | None:
     """Alternatives to choose from; "type 1 or type 2 of" inside a plain question is not one."""
-    found = any(pattern.search(asked) for pattern in (_BETWEEN, _PLAIN_CHOICE, _CHOICE))
+    found = any(pattern.search(asked) for pattern in (_BETWEEN, _PLAIN_CHOICE, _CHOICE, _EITHER))
     return "chooses between alternatives" if found else None
 
 
@@ -208,6 +218,7 @@ _DECISIVE: tuple[Callable[[str], str | None], ...] = (
     _matches(_WHY_AND_HOW, "asks for causes and what follows from them"),
     _matches(_BEFORE_AND_AFTER, "asks about the time before and after something"),
     _matches(_TWO_ATTRIBUTES, "asks for several things about one"),
+    _matches(_SAME_OF_BOTH, "asks the same of several things"),
     _matches(_EACH, "asks the same of several things"),
     _matches(_TOP, "asks about each of a ranked list"),
     _matches(_COMMAND, "asks for a list"),
