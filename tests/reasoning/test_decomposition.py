@@ -78,7 +78,7 @@ def given_parts(question: str) -> list[str]:
             "What is the Heron's range vs. the Egret's?",
             ["What is the Heron's range?", "What is the Egret's range?"],
         ),
-        ("What costs more, the Heron or the Egret?", ["How much does the Heron cost?", "How much does the Egret cost?"]),
+        ("What costs more, the Heron or the Egret?", ["What is the price of the Heron?", "What is the price of the Egret?"]),
         (
             "Which battery lasts longer, the Heron's or the Egret's?",
             ["How long does the Heron's battery last?", "How long does the Egret's battery last?"],
@@ -141,6 +141,34 @@ def given_parts(question: str) -> list[str]:
             "Does the Times article suggest a delay, while the Post article indicates that the bridge opened?",
             ["Does the Times article suggest a delay?", "Does the Post article indicate that the bridge opened?"],
         ),
+        # what is compared is filled in
+        ("Which is heavier, the Heron or the Egret?", ["What is the weight of the Heron?", "What is the weight of the Egret?"]),
+        ("Is the Heron or the Egret more expensive?", ["What is the price of the Heron?", "What is the price of the Egret?"]),
+        (
+            "Does the Bonn or the Graz office open earlier?",
+            ["When does the Bonn office open?", "When does the Graz office open?"],
+        ),
+        (
+            "Which of Heron and Egret has the longer battery life?",
+            ["What is the battery life of Heron?", "What is the battery life of Egret?"],
+        ),
+        ("Which is older, the Heron or the Egret?", ["How old is the Heron?", "How old is the Egret?"]),
+        ("Compare the weight of the Heron with the Egret.", ["What is the weight of the Heron?", "What is the weight of the Egret?"]),
+        # the same of both, and rows of questions about different things
+        (
+            "How long is the warranty of the Heron and of the Egret?",
+            ["How long is the warranty of the Heron?", "How long is the warranty of the Egret?"],
+        ),
+        (
+            "What is the warranty of the Heron and the Egret?",
+            ["What is the warranty of the Heron?", "What is the warranty of the Egret?"],
+        ),
+        ("How heavy are the Heron and the Egret?", ["How heavy is the Heron?", "How heavy is the Egret?"]),
+        ("How much does the Heron cost and who founded Acme?", ["How much does the Heron cost?", "Who founded Acme?"]),
+        (
+            "What does the Heron weigh, and which company casts its housing?",
+            ["What does the Heron weigh?", "Which company casts the Heron's housing?"],
+        ),
         # nested: the inner question first
         (
             "Where was the performer of Thriller born?",
@@ -158,6 +186,15 @@ def given_parts(question: str) -> list[str]:
         ("请列出申请护照需要的材料、办理地点以及费用。", [f"申请护照的{what}是什么？" for what in ("材料", "办理地点", "费用")]),
         ("入职满一年与满三年的员工年假天数分别多少", ["入职满一年的员工年假天数多少？", "入职满三年的员工年假天数多少？"]),
         ("长城和故宫，哪个先被列入世界遗产？", ["长城是什么时候被列入世界遗产的？", "故宫是什么时候被列入世界遗产的？"]),
+        ("Heron和Egret哪个更重？", ["Heron的重量是多少？", "Egret的重量是多少？"]),
+        ("Heron和Egret哪个便宜？", ["Heron的价格是多少？", "Egret的价格是多少？"]),
+        ("Heron和Egret哪个保修期更长？", ["Heron的保修期有多长？", "Egret的保修期有多长？"]),
+        ("Heron比Egret贵吗？", ["Heron的价格是多少？", "Egret的价格是多少？"]),
+        ("更重的是Heron还是Egret？", ["Heron的重量是多少？", "Egret的重量是多少？"]),
+        ("华东和华南的退货率哪个更高？", ["华东的退货率有多高？", "华南的退货率有多高？"]),
+        ("柏林和波士顿哪个办公室更早开门？", ["柏林办公室是什么时候开门的？", "波士顿办公室是什么时候开门的？"]),
+        ("小学、初中和高中的开学时间", [f"{school}的开学时间是什么？" for school in ("小学", "初中", "高中")]),
+        ("Heron多重，外壳是哪家公司铸造的？", ["Heron多重？", "Heron的外壳是哪家公司铸造的？"]),
         ("张艺谋和陈凯歌谁拍的电影多？", ["张艺谋拍的电影有多少？", "陈凯歌拍的电影有多少？"]),
         ("公司在杭州、苏州的办公室地址是什么？", ["公司在杭州的办公室地址是什么？", "公司在苏州的办公室地址是什么？"]),
         ("王安石变法为什么失败，对北宋有何影响？", ["王安石变法为什么失败？", "王安石变法对北宋有何影响？"]),

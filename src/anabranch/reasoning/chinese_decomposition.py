@@ -23,8 +23,8 @@ _ASKING = (
     "是否|能否|吗|嗎)"
 )
 _DIFFERENCE = (
-    "(?:有|的)?(?:什么|什麼|何|哪些|啥)?(?:的)?(?:主要|根本|最大|本质|本質)?(?:区别|區別|差异|差異|差别|差別|不同|异同|異同|共同点|共同點|"
-    "不一样|不一樣)(?:之处|之處|点|點|的地方)?(?:是什么|是什麼|在哪里|在哪裡|在哪儿|有哪些|吗|嗎|呢)?"
+    "(?:差在哪[里儿裡]?|(?:有|的)?(?:什么|什麼|何|哪些|啥)?(?:的)?(?:主要|根本|最大|本质|本質)?(?:区别|區別|差异|差異|差别|差別|不同|异同|異同|共同点|共同點|"
+    "不一样|不一樣|出入|分歧)(?:之处|之處|点|點|的地方)?(?:是什么|是什麼|在哪里|在哪裡|在哪儿|有哪些|吗|嗎|呢)?)"
 )
 _OPENING = re.compile(
     "^(?:请问|請問|请|請|告诉我|告訴我|介绍一下|介紹一下|说说|說說|我想知道|帮我|幫我|列出|列举|列舉|说明|說明|介绍|介紹|概述|分析|"
@@ -37,7 +37,7 @@ _SOURCE = "what one source says"
 # What no part may begin with or hold: it refers outside, or belongs to the list or comparison as a whole.
 _REFERS = re.compile(
     "^(?:之间|之間|后来|後來|其中|其|他|她|它|该|該|这|這|那|双方|雙方|最终|最終|最后|最後|又|还|還|也|都|再|的|和|与|與|对|對|而|但|却|卻)|"
-    "之间|之間|分别|分別|各自|相比|其他|其它|另一|相差|差距|差异|差異|区别|區別|不同|共同点|共同點|两者|兩者|双方|雙方|矛盾|"
+    "之间|之間|分别|分別|各自|相比|其他|其它|另一|相差|差距|差异|差異|区别|區別|不同|共同点|共同點|出入|分歧|两者|兩者|双方|雙方|矛盾|"
     "[两兩]个是|(?:在|于|於|从|從|下|时|時|后|後|如何|何时|何時)？$|他的|她的|它的|同一"
 )
 
@@ -146,17 +146,48 @@ _COMPARED = re.compile(
 _COMPARE_ONLY = re.compile(
     f"^(?P<items>{_LIST})的(?P<what>[^，。？?]{{1,14}}?)(?:的)?(?:对比|對比|比较|比較)?$"
 )
-_WHICH = "(?:哪一?[个個家种種款座位本部所]|谁|誰|哪边|哪邊|孰)"
+_WHICH = "(?:哪一?[个個家种種款座位本部所边邊]?|谁|誰|孰)"
+# What is compared, by the adjectives that compare it: as a noun where data sheets have one, else by its degree.
+_NOUNS = {"重轻輕": "重量", "贵貴便宜": "价格", "快慢": "速度", "宽窄寬": "宽度", "深浅淺": "深度"}
+_DEGREES = {"高矮低": "高", "长短長": "长", "大小": "大", "远近遠": "远", "久": "久", "厚薄": "厚"}
+_ADJECTIVE = "(?:便宜|[重轻輕贵貴快慢宽窄寬深浅淺高矮低长短長大小远近遠久厚薄])"
+_COMPARING = "(?:更加?|比较|比較|较|較|相对|相對)?"
 _RATHER = re.compile(
-    f"^(?P<items>{_LIST})(?:相比)?[，,]?{_WHICH}(?:的(?P<what>[^，。？?]{{1,10}}?))?"
-    "(?:更|比较|比較|较|較)(?P<adjective>[^，。？?]{1,6})$"
+    f"^(?P<items>{_LIST})(?:相比|比起来|比起來|比较起来|比)?[，,]?{_WHICH}(?:的(?P<what>[^，。？?]{{1,10}}?)|(?P<what2>[^，。？?更较較的]{{2,6}}?))?"
+    f"(?:{_COMPARING}(?P<adjective>{_ADJECTIVE})(?:一点|一點|一些|些)?|(?:更|比较|比較|较|較)(?P<adjective2>[^，。？?]{{1,6}}))$"
+)
+# "更重的是Dipper还是Plover", "Dipper重还是Plover重", "Dipper还是Plover更重", "哪个更重，Dipper还是Plover".
+_OR = "(?:还是|還是|或者?)"
+_EITHER = re.compile(
+    f"^(?:{_WHICH}?(?P<what>[^，。？?更较較]{{2,6}}?)?{_COMPARING}(?P<before>{_ADJECTIVE})(?:的)?(?:一点|一些|些)?[是，,：:]+)?(?:是)?(?P<first>[^，。？?是]{{1,12}}?)"
+    f"(?P<middle>{_COMPARING}{_ADJECTIVE})?[，,]?{_OR}(?P<second>[^，。？?]{{1,12}}?)(?P<after>(?:的(?P<what2>[^，。？?更较較的]{{2,5}}))?{_COMPARING}{_ADJECTIVE})?$"
+)
+# "Dipper比Plover贵吗", "Dipper比Plover贵多少", "Dipper是不是比Plover重".
+_THAN = re.compile(
+    f"^(?P<first>[^，。？?比是]{{1,12}}?)(?:的(?P<what>[^，。？?的比]{{2,8}}?))?(?:是不是|是否)?(?:要)?比(?P<second>[^，。？?]{{1,12}}?)(?:的(?P=what))?"
+    f"(?:要|更|还|還)?(?P<adjective>{_ADJECTIVE})(?:吗|嗎|多少|一些|一点|些|得多)*$"
 )
 _SOONER = re.compile(
-    f"^(?P<items>{_LIST})[，,]?{_WHICH}(?:先|最先|首先|更早|较早|較早|更晚|最早|早|晚)(?P<event>[^，。？?]{{2,14}})$"
+    f"^(?P<items>{_LIST})[，,]?{_WHICH}(?:(?P<kind>[^，。？?先最首更较較早晚]{{2,5}})?(?:先|最先|首先|更早|较早|較早|更晚|最早|早|晚)(?P<event>[^，。？?]{{2,14}})"
+    "|(?P<event2>[^，。？?更较較早晚]{2,6}?)(?:更|较|較|比较|比較|得更?)?[早晚]些?)$"
 )
 _MORE_OF = re.compile(
     f"^(?P<items>{_LIST})[，,]?{_WHICH}(?P<what>[^，。？?]{{2,10}}?)(?:更|比较|比較)?(?P<amount>[多少])$"
 )
+
+
+def _degree(item: str, what: str | None, adjective: str) -> str:
+    """What "item更adjective" compares, asked of one thing: its weight, how long its warranty is."""
+    if what:
+        item = f"{item}的{what}"
+    else:
+        noun = next((noun for known, noun in _NOUNS.items() if adjective in known), None)
+        if noun:
+            return f"{item}的{noun}是多少？"
+    degree = next((much for known, much in _DEGREES.items() if adjective in known), None)
+    degree = degree or ("少" if adjective in ("多", "少") else adjective)
+    return f"{item}有多{degree}？"
+
 
 # "甲的保修期和乙相比": of the second only its name is said.
 _AGAINST = re.compile(
@@ -165,16 +196,37 @@ _AGAINST = re.compile(
 )
 
 
+def _either(text: str) -> Parts:
+    """What "A比B贵吗" and "更重的是A还是B" ask of each."""
+    if match := _THAN.match(text):
+        sides, adjective = (match["first"], match["second"]), match["adjective"]
+    elif match := _EITHER.match(text):
+        compared = match["before"] or match["after"] or match["middle"]
+        if compared is None:
+            return []
+        sides, adjective = (match["first"], match["second"]), re.findall(_ADJECTIVE, compared)[-1]
+    else:
+        return []
+    what = match["what"] or match.groupdict().get("what2")
+    items = _items("、".join(sides))
+    return [(_degree(item, what, adjective), _SIDE) for item in items]
+
+
 def _comparison(text: str) -> Parts:
     if match := _AGAINST.match(text):
         items = _items(f"{match['first']}和{match['second']}")
         return [(f"{item}的{match['what']}是什么？", _SIDE) for item in items]
-    if match := _RATHER.match(text):
-        what = f"的{match['what']}" if match["what"] else ""
-        degree = "少" if match["adjective"] in ("多", "少") else match["adjective"]
-        return [(f"{item}{what}有多{degree}？", _SIDE) for item in _items(match["items"])]
     if match := _SOONER.match(text):
-        return [(f"{item}是什么时候{match['event']}的？", _SIDE) for item in _items(match["items"])]
+        kind, event = match["kind"] or "", match["event"] or match["event2"]
+        return [(f"{item}{kind}是什么时候{event}的？", _SIDE) for item in _items(match["items"])]
+    if match := _RATHER.match(text):
+        what, adjective = match["what"] or match["what2"], match["adjective"] or match["adjective2"]
+        items = _items(match["items"])
+        if items and not what and (shared := re.fullmatch("([^的]+)的([^的]{2,8})", items[-1])):
+            what, items = shared[2], [*items[:-1], shared[1]]  # "华东和华南的退货率"
+        return [(_degree(item, what, adjective), _SIDE) for item in items]
+    if found := _either(text):
+        return found
     if match := _MORE_OF.match(text):
         return [(f"{item}{match['what']}有多少？", _SIDE) for item in _items(match["items"])]
     if match := _COMPARED.match(text):
@@ -232,6 +284,12 @@ _NEEDS_SUBJECT = re.compile(
     "对|對|给|給)"
 )
 _FOLLOWS = re.compile("造成|导致|導致|带来|帶來|采取|採取|吃|影响|影響|产生|產生")
+# What has to be something's: a quality, a part, somebody's place. Without a word of whose, it is the first question's.
+_OWNED = re.compile(
+    "(?:保修期?|质保期?|售价|单价|价格|价钱|费用|重量|尺寸|高度|宽度|深度|长度|面积|体积|容量|功率|精度|速度|续航|寿命|型号|颜色|材质|材料|外壳|"
+    "电池|屏幕|包装|配件|产地|厂家|制造商|供应商|交货期|有效期|负责人|联系人|作者|导演|主演|创始人|地址|电话|邮箱|人口|首都|面积|总部|注册资本)"
+    f"(?:是|有|为|在|由|多[久长長高重大]|要|怎么|如何|{_ASKING})"
+)
 _NAMED_FIRST = re.compile("[^，是有在]{2,3}(?:是|有|在)?(?:什么|什麼|多少|几|幾|哪|谁|誰)")
 
 
@@ -281,6 +339,8 @@ def _with_topic(piece: str, topic: str | None, first: str) -> str | None:
                 "的[^的]{2,3}$", "", topic
             )  # "甲流的症状": what follows, follows from 甲流.
         return f"{topic}{piece}" if topic else None
+    if _OWNED.match(piece) and topic and len(topic) <= 16 and not re.search("[有是吗的]", topic):
+        return f"{topic}的{piece}"
     if (
         _NAMED_FIRST.match(piece) and len(piece) < 7
     ):  # "费用多少": of what, the first question says.

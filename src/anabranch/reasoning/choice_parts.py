@@ -6,12 +6,14 @@ import re
 
 from anabranch.reasoning.question_building import (
     BASE_VERBS,
-    REACHES,
+    NOUN_OF,
     REACHING,
+    asking_how,
     be_of,
-    how,
     is_plural,
     names,
+    reaching,
+    with_head,
 )
 
 _DOES_MORE = re.compile(
@@ -27,6 +29,11 @@ _CHOICES = (
         r"^(?:which|who|what)\b\s*(?P<rest>.+?\b(?:first|earlier|later|last))\s+(?P<items>[A-Z\"“].+?\sor\s.+)$"
     ),
     re.compile(
+        r"^(?:which|who)\s+(?:one\s+)?of\s+(?P<items>.+?\s(?:and|or)\s.+?)\s+(?P<rest>(?:is|was|has|had|are|were|have|costs?|weighs?|lasts?|"
+        r"opens?|gives?|pays?|offers?)\b.+)$",
+        re.I,
+    ),
+    re.compile(
         r"^(?:between|of|out of)\s+(?P<items>.+?\s(?:and|or)\s.+?),?\s+(?:which|who|what)\b\s*(?P<rest>.+)$",
         re.I,
     ),
@@ -35,10 +42,22 @@ _CHOICES = (
         re.I,
     ),
 )
+# "Is A or B heavier?", "Does the Berlin or the Boston office open earlier?"
+_COMPARATIVE = r"(?:(?:more|less)\s+[a-z]+|(?!other|rather|later|earlier|never|over|under)[a-z]+er)"
+_IS_EITHER = re.compile(
+    rf"^(?P<be>is|are|was|were)\s+(?P<items>\S.*?\s+or\s+.+?)\s+(?:the\s+)?(?P<more>{_COMPARATIVE})$",
+    re.I,
+)
+_DOES_EITHER = re.compile(
+    rf"^(?P<aux>do|does|did)\s+(?P<items>\S.*?\s+or\s+.+?)\s+(?P<verb>[a-z]+)\s+(?P<reach>{REACHING})$",
+    re.I,
+)
 
 
 def choice(text: str) -> list[str]:
     """What is asked of each alternative; nothing if one of them cannot be told."""
+    if found := _either(text):
+        return found
     for pattern in _CHOICES:
         if match := pattern.match(text):
             listed = re.sub(r"^(?:the\s+)?(?:two|three)\s+[a-z ]+(?=[A-Z])", "", match["items"])
@@ -47,6 +66,23 @@ def choice(text: str) -> list[str]:
             found = [part for side in sides if (part := _chosen(rest, side))]
             if found and len(found) == len(sides):
                 return found
+    return []
+
+
+def _either(text: str) -> list[str]:
+    """What a question that begins with its verb asks of each of two things."""
+    if match := _IS_EITHER.match(text):
+        past = match["be"].lower() in ("was", "were")
+        return [
+            asking_how(match["more"], be_of(side, past=past), side)
+            for side in with_head(names(match["items"], r"\bor\b"))
+        ]
+    if match := _DOES_EITHER.match(text):
+        asking = reaching(match["reach"])
+        return [
+            f"{asking} {match['aux'].lower()} {side} {match['verb']}"
+            for side in with_head(names(match["items"], r"\bor\b"))
+        ]
     return []
 
 
@@ -78,13 +114,14 @@ def _chosen(rest: str, item: str) -> str | None:
         rest,
         re.I,
     ):
-        if compared[2].lower() in ("older", "younger", "oldest", "youngest") and re.match(
-            "is|was", rest
+        if (
+            compared[2].lower() in ("older", "younger", "oldest", "youngest")
+            and re.match("is|was", rest)
+            and not item.startswith("the ")
         ):
             return f"when was {item} born"
-        return (
-            f"{how(compared[2])} {be_of(item, past=compared[1].lower() in ('was', 'were'))} {item}"
-        )
+        verb = be_of(item, past=compared[1].lower() in ("was", "were"))
+        return asking_how(compared[2], verb, item)
     return _reached(rest, item) or _amount(rest, item) or _alike(rest, item)
 
 
@@ -100,7 +137,9 @@ def _reached(rest: str, item: str) -> str | None:
         item = f"{item} {noun}"
     verb = re.sub(r"(?<=ch|sh|ss)es$|s$", "", re.sub(r"ies$", "y", match["verb"]))
     plural = is_plural(item) and not item[:1].isupper()
-    return f"how {REACHES[match['reach'].lower()]} {'do' if plural else 'does'} {item} {verb}"
+    if verb in NOUN_OF and reaching(match["reach"]) == "how much":
+        return f"what is the {NOUN_OF[verb]} of {item}"
+    return f"{reaching(match['reach'])} {'do' if plural else 'does'} {item} {verb}"
 
 
 _MORE = r"(?:more|most|fewer|less|larger|higher|longer|greater|lower|bigger|better|cheaper)"
@@ -117,7 +156,7 @@ def _amount(rest: str, item: str) -> str | None:
     if has is None:
         return None
     noun, where = has[2].strip(), has[3]
-    if not is_plural(noun) and " " in noun:
+    if not is_plural(noun) and " " in noun and re.search(r"\b(?:more|most|fewer|less)\b", has[0]):
         return None
     if not is_plural(noun):
         return f"what is the {noun} of {item}{where}"

@@ -7,16 +7,16 @@ import re
 from anabranch.grammar import PREPOSITION
 from anabranch.reasoning.choice_parts import choice
 from anabranch.reasoning.question_building import (
-    REACHES,
     REACHING,
     SINGULAR_VERB,
     asked,
+    asking_how,
     be,
     be_of,
-    how,
-    is_plural,
     names,
+    reaching,
     singular_noun,
+    with_head,
 )
 
 Parts = list[tuple[str, str]]
@@ -30,7 +30,7 @@ _SIDES = r",|\band\b|\bor\b|\bwith\b|\bto\b|\bfrom\b|\bvs\b\.?|\bversus\b"
 _OF_A_THING = re.compile(
     rf"^(?:how\s+(?:do|does|did)\s+(?P<what>.+?)\s+{_COMPARED}\s+(?:between|among|across|in|for|at)\s+(?P<items>.+)"
     r"|(?:what\s+(?:is|are|was|were)\s+)?(?:the\s+)?(?:main\s+|key\s+)?differences?\s+(?:in|of)\s+(?P<what2>.+?)\s+between\s+(?P<items2>.+)"
-    r"|compare\s+(?P<what3>.+?)\s+(?:of|in|for|between|at)\s+(?P<items3>.+))$",
+    r"|compare\s+(?P<what3>.+?)\s+(?P<link3>of|in|for|between|at)\s+(?P<items3>.+))$",
     re.I,
 )
 _OF_TWO_THINGS = re.compile(
@@ -136,10 +136,11 @@ def _sides(text: str) -> list[str]:
             sides = names(items, _SIDES)
             if not sides or len(what.split()) > 6:
                 continue
-            sides = _with_head(sides)
+            sides = with_head(sides)
             if not what:
                 return [f"what {be(side)} {side}" for side in sides]
-            link = "in" if pattern is _OF_A_THING else "of"
+            named = (groups.get("link3") or "in").replace("between", "in")
+            link = named if pattern is _OF_A_THING else "of"
             # "Compare X by weight and battery life" asks several things of each: their list stays whole.
             return [
                 f"what {'are' if ' and ' in what else be(what)} the {what} {link} {side}"
@@ -148,33 +149,12 @@ def _sides(text: str) -> list[str]:
     return []
 
 
-def _with_head(sides: list[str]) -> list[str]:
-    """ "the basic and the premium plan": what both are stands only behind the last.
-
-    So it does in "the Berlin and Boston offices": of one thing there would be no plural.
-    """
-    kinds = re.match(r"(?:the\s+)?[A-Z][\w-]*\s+([a-z]+)$", sides[-1])
-    if kinds and is_plural(kinds[1]):
-        bare = re.compile(r"(?:the\s+)?[A-Z][\w-]*$")
-        if all(bare.match(side) for side in sides[:-1]):
-            article = "the " if sides[0].startswith("the ") else ""
-            named = [re.sub(r"^the\s+", "", side) for side in sides]
-            return [
-                f"{article}{name}" if number == len(sides) - 1 else f"{article}{name} {kinds[1]}"
-                for number, name in enumerate(named)
-            ]
-    head = re.match(r"(?:the\s+)?[a-z]+\s+([a-z]+)$", sides[-1])
-    if head is None:
-        return sides
-    return [f"{side} {head[1]}" if re.match(r"(?:the\s+)[a-z]+$", side) else side for side in sides]
-
-
 def _than(text: str) -> list[str]:
     if counted := _COUNTED_THAN.match(text):
         kinds, where = (counted["first"], counted["second"]), counted["where"]
         return [f"how many {kind} {counted['be'].lower()} {where}" for kind in kinds]
     if (does := _DOES_MORE_THAN.match(text)) and names(f"{does['first']}, {does['second']}", ","):
-        asking = f"how {REACHES[does['reach'].lower()]} {does['aux'].lower()}"
+        asking = f"{reaching(does['reach'])} {does['aux'].lower()}"
         return [f"{asking} {does[side]} {does['verb']}" for side in ("first", "second")]
     match = _THAN.match(text)
     if (
@@ -193,7 +173,7 @@ def _than(text: str) -> list[str]:
     ):
         return [f"when was {side} born" for side in sides]
     past = match["be"].lower() in ("was", "were")
-    return [f"{how(match['adjective'])} {be_of(side, past=past)} {side}" for side in sides]
+    return [asking_how(match["adjective"], be_of(side, past=past), side) for side in sides]
 
 
 def _same_of_both(text: str) -> list[str]:

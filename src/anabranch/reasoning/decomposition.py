@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from anabranch.language import cjk_share, fold, question_terms
+from anabranch.language import asks_in_cjk, fold, question_terms
 from anabranch.reasoning.chinese_decomposition import chinese_parts
 from anabranch.reasoning.comparison_parts import comparison
 from anabranch.reasoning.nested_parts import nested
@@ -40,7 +40,7 @@ def parts(question: str) -> Parts:
     text = " ".join(question.split())
     if len(text) > LONGEST_QUESTION:
         return []
-    if cjk_share(text) >= 0.3:
+    if asks_in_cjk(text):
         return _clean(chinese_parts(text), text)
     for way in _WAYS:
         found = way(text)

@@ -88,6 +88,25 @@ def how(comparative: str) -> str:
     return f"how {_BASE_FORMS.get(words[0], re.sub('(?:er|est)$', '', words[0]))}"
 
 
+# What is compared by these has a noun that data sheets and price lists use.
+NOUN_OF = {"heavy": "weight", "weigh": "weight", "expensive": "price", "cost": "price"}
+
+
+def asking_how(comparative: str, verb: str, thing: str) -> str:
+    """ "heavier" of a thing as a question about it alone: what its weight is, how old it is."""
+    degree = how(comparative).removeprefix("how ")
+    noun = NOUN_OF.get(degree)
+    if noun is None:
+        return f"how {degree} {verb} {thing}"
+    return f"what {'was' if verb in ('was', 'were') else 'is'} the {noun} of {thing}"
+
+
+def reaching(reach: str) -> str:
+    """ "longer" and "earlier" behind a verb as they are asked of one thing: "how long", "when"."""
+    degree = REACHES[reach.lower()]
+    return "when" if degree in ("early", "late") else f"how {degree}"
+
+
 def singular_noun(noun: str) -> str:
     """A plural noun phrase as one of them, with its article."""
     one = re.sub(r"(?<=[^aeiou])ies$", "y", noun)
@@ -127,3 +146,30 @@ _HALF_A_NAME = frozenset(
 
 def _is_name(item: str) -> bool:
     return len(item.split()) <= 7 and not _NO_NAME.search(item) and item.lower() not in _HALF_A_NAME
+
+
+def with_head(sides: list[str]) -> list[str]:
+    """ "the basic and the premium plan": what both are stands only behind the last.
+
+    So it does in "the Berlin and Boston offices": of one thing there would be no plural.
+    """
+    if not sides:
+        return []
+    kinds = re.match(r"(?:the\s+)?[A-Z][\w-]*\s+([a-z]+)$", sides[-1])
+    if kinds and is_plural(kinds[1]):
+        bare = re.compile(r"(?:the\s+)?[A-Z][\w-]*$")
+        if all(bare.match(side) for side in sides[:-1]):
+            article = "the " if sides[0].startswith("the ") else ""
+            named = [re.sub(r"^the\s+", "", side) for side in sides]
+            return [
+                f"{article}{name}" if number == len(sides) - 1 else f"{article}{name} {kinds[1]}"
+                for number, name in enumerate(named)
+            ]
+    # "The Berlin or the Boston office": an article before each, and the noun once.
+    kind = re.match(r"the\s+[A-Z][\w-]*\s+([a-z]+)$", sides[-1])
+    if kind and all(re.match(r"the\s+[A-Z][\w-]*$", side) for side in sides[:-1]):
+        return [*(f"{side} {kind[1]}" for side in sides[:-1]), sides[-1]]
+    head = re.match(r"(?:the\s+)?[a-z]+\s+([a-z]+)$", sides[-1])
+    if head is None:
+        return sides
+    return [f"{side} {head[1]}" if re.match(r"(?:the\s+)[a-z]+$", side) else side for side in sides]

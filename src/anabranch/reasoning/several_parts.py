@@ -21,6 +21,7 @@ _NEXT_QUESTION = re.compile(
     rf"|[,;]\s+(?:and|but|or|while)\s+(?:also\s+|then\s+)?(?=(?:who|which)\s+\S+\s+\S)"
     rf"|\s+and\s+(?=(?:who|which)\s+{AUXILIARY}\s+(?:it|its|they|their|he|his|she|her|the)\b)"
     rf"|\s+and\s+(?=(?:who|which)\s+\S+\s+(?:it|them|him|her|is|are|was|were|did|does|do)\b)"
+    r"|\s+and\s+(?=who\s+[a-z]+(?:s|ed|t|d)\s+\S|which\s+[a-z]+\s+[a-z]+(?:s|ed)\s+\S)"
     rf"|,?\s+and\s+(?=(?:is|are|do|does|did|can|will|was|were)\s+(?:it|they|he|she|there)\b)",
     re.I,
 )
@@ -40,6 +41,8 @@ def questions_in_a_row(text: str) -> Parts:
     ]
     if len(split) < 2 or not all(_asks(part) for part in split):
         return []
+    if re.search(r"\S\s+(?:who|that)\b", split[0]) and re.match("who", split[1], re.I):
+        return []  # "The man who won and who died": a second clause about the same one.
     built = [split[0]]
     for part in split[1:]:
         filled = resolved(part, split[0])
@@ -57,7 +60,7 @@ def _asks(part: str) -> bool:
         re.I,
     )
     verb = re.search(
-        rf"\b{AUXILIARY}\b|^(?:who|which|what)\s+\S+(?:s|ed|t|d)\s|^how (?:many|much)\s+\S+\s+\S",
+        rf"\b{AUXILIARY}\b|^(?:who|(?:which|what)(?:\s+\S+)?)\s+\S+(?:s|ed|t|d)\s|^how (?:many|much)\s+\S+\s+\S",
         part,
         re.I,
     )
@@ -84,7 +87,11 @@ _BESIDE_EACH_OTHER = re.compile(
 def qualities(text: str) -> Parts:
     """ "What are the price, weight and warranty of Orion?" asks three things of one."""
     text = text.strip(" ?.")
-    if (beside := _BESIDE_EACH_OTHER.match(text)) and (items := names(beside["items"], r"\band\b")):
+    beside = _BESIDE_EACH_OTHER.match(text)
+    items = names(beside["items"], r"\band\b") if beside else []
+    # "The warranty of the Dipper and the Plover": the second has no quality of its own.
+    carried = len(items) == 2 and " of " in items[0] and re.match(r"the [A-Z][\w-]*$", items[1])
+    if beside and items and not carried:
         return [
             (asked(f"{_agreeing(beside['head'].lower(), item)} {item}"), f"asks for {item}")
             for item in items
@@ -132,6 +139,9 @@ _PLAIN_LIST = re.compile(
     re.I,
 )
 _OF_EACH = re.compile(r",?\s*\b(?:respectively|respective|each)\b", re.I)
+_SAID_TWICE = re.compile(
+    rf"\b({PREPOSITION})\s+((?:the\s+)?[\w'-]+(?:\s[\w'-]+)?)\s+(and)\s+\1\s+(?=\S)", re.I
+)
 # What two names have between them is not asked of each.
 _TOGETHER = re.compile(
     r"\b(?:between|relationship|relation|together|war|treaty|partnership|distance|border|merger|difference|same|married|rivalry|total|"
@@ -144,9 +154,11 @@ def things(text: str) -> Parts:
     """The same asked of several things: named ones, or plain ones at the end of the question."""
     spread = re.search(r"\b(?:respectively|respective|each|both)\b", text, re.I) is not None
     text = _OF_EACH.sub("", text.strip(" ?.")).strip(" ,")
+    text = _SAID_TWICE.sub(r"\1 \2 \3 ", text)  # "of the Plover and of the Dipper"
     match = _NAME_LIST.match(text) or _PLAIN_LIST.match(text)
     if (
         match is None
+        or re.match(r"(?:which|who)\s+(?:one\s+)?of\b", text, re.I)
         or (spread and text.count(" and ") > 1)
         or _TOGETHER.search(text)
         or re.search(r"[\"“]", match["items"])
@@ -157,6 +169,8 @@ def things(text: str) -> Parts:
     if not items or not _are_apart(match, items, after, spread=spread):
         return []
     before = re.sub(r"\bboth\s+", "", match["before"], flags=re.I)
+    if before.lower().endswith(" the "):
+        items = [re.sub(r"^the\s+", "", item, flags=re.I) for item in items]
     # "the classes RP, BPP and PP": what the list is of stands once, before the first.
     head = re.match(r"((?:[a-z][\w-]*\s+)+)(?=[A-Z\d])", items[0])
     if head and all(item[:1].isupper() or item[:1].isdigit() for item in items[1:]):
