@@ -14,6 +14,7 @@ from typing import Literal
 
 from anabranch import language
 from anabranch.reasoning import passages as features
+from anabranch.reasoning.asked_for import asks_overview
 from anabranch.reasoning.slots import contrast, is_mentioned, sections
 from anabranch.references import CHINESE_REFERENCE, references
 from anabranch.types import Passage, Turn
@@ -180,7 +181,7 @@ def several_candidates(
 
     ``relevance`` is aligned with ``passages``.
     """
-    if _asks_for_several(question.text):
+    if _asks_for_several(question.text) or asks_overview(question.text):
         return None
     candidates = _equals_of_the_best(question, passages, relevance, weights)
     if not candidates:
@@ -188,7 +189,11 @@ def several_candidates(
     labels = _labels(question, candidates)
     if len(labels) < 2:  # Sections of one document may have been put back into one passage.
         labels = _labels(question, sections(question, candidates[0]))
-    if len(labels) < 2 or _is_settled(question, labels, candidates[0], history):
+    if (
+        len(labels) < 2
+        or _others_say_it(question, candidates)
+        or _is_settled(question, labels, candidates[0], history)
+    ):
         return None
     options = tuple(labels)[:_MOST_OPTIONS]
     return Ambiguity(
@@ -219,6 +224,20 @@ def _labels(question: features.CutQuestion, candidates: Sequence[Passage]) -> li
         kind = found.kind
         labels |= dict.fromkeys((found.first, found.second))
     return list(labels)
+
+
+def _others_say_it(question: features.CutQuestion, candidates: Sequence[Passage]) -> bool:
+    """Whether a page of another kind says as much about so short a question.
+
+    "How do I claim" fits the travel allowances of two offices, and a warranty: what is open is more than an office.
+    """
+    if len(question.terms) > 1:
+        return False
+    first = candidates[0]
+    return any(
+        other.chunk.source != first.chunk.source and contrast(question, first, other) is None
+        for other in candidates[1:]
+    )
 
 
 def _asks_for_several(question: str) -> bool:

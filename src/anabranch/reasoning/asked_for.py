@@ -84,6 +84,26 @@ _UNITS_ASKED = (
 )
 
 
+_OVERVIEW = re.compile(
+    r"^\W*(?:(?:please|(?:can|could|would)\s+you(?:\s+please)?)\s+)?(?:tell\s+(?:me|us)\s+(?:(?:something|more|all|everything|a\s+(?:bit|little))\s+)?about"
+    r"|(?:describe|introduce)|(?:give\s+(?:me|us)\s+)?(?:an?\s+|some\s+)?(?:overview|introduction|information|summary)\s+(?:of|on|about|to)"
+    r"|what\s+(?:do|can)\s+you\s+(?:know|tell\s+(?:me|us))\s+about|what\s+(?:is|do\s+we)\s+know[n]?\s+(?:of|about)|what\s+about)\s+"
+    r"|^(?:请|請|麻烦|帮我|给我)*(?:简单|简要|详细)?(?:介绍|介紹|讲讲|講講|说说|說說|讲一下|说一下|描述|概述|谈谈|了解)(?:一下|下)?(?:关于)?"
+    r"|(?:的(?:基本)?(?:情况|概况|简介|介绍)|是(?:个|一个|一种)?(?:什么东西|啥))[？?。]*$",
+    re.IGNORECASE,
+)
+
+
+def asks_overview(question: str) -> bool:
+    """Whether all that is said of something is asked for: "Tell me about X", 介绍一下X."""
+    return _OVERVIEW.search(question) is not None
+
+
+def without_overview(question: str) -> str:
+    """``question`` without the words that ask for all that is said of something."""
+    return _OVERVIEW.sub(" ", question)
+
+
 def units_asked(question: str) -> frozenset[str]:
     """The units of ``values.py`` that tell an answer from another figure; empty where any will do."""
     return next((units for asks, units in _UNITS_ASKED if asks.search(question)), frozenset())

@@ -76,12 +76,15 @@ def contrast(question: features.CutQuestion, first: Passage, second: Passage) ->
     if one.chunk_id == other.chunk_id and _likeness(*texts) < _PARALLEL:
         return None
     found = _by_sentence(*texts)
+    shown = {"title": one.title, "heading": one.context}
     for kind, labels in (
         ("path", _by_path(one, other) if one.source != other.source else None),
         ("title", one_difference(one.title, other.title)),
         ("heading", one_difference(one.context, other.context)),
     ):
         if labels and _is_label(labels[0]) and _is_label(labels[1]):
+            if kind != "path" and _are_of_one_thing(labels, shown[kind], (one, other)):
+                return None
             if not _values_differ(texts[0], texts[1], labels=labels):
                 return None
             return Contrast(kind, _shown(labels[0]), _shown(labels[1]))  # type: ignore[arg-type]
@@ -177,6 +180,33 @@ def _shared(one: Sequence[str], other: Sequence[str]) -> int:
             break
         count += 1
     return count
+
+
+def _are_of_one_thing(labels: tuple[str, str], shown: str, chunks: tuple[Chunk, Chunk]) -> bool:
+    """Whether two titles are of different documents about one thing, not of one document about two.
+
+    "Dipper warranty" and "Dipper installation": what they share is a name and nothing else, and what differs is
+    written small, as kinds of documents are.
+    """
+    rest = shown.replace(labels[0], " ", 1)
+    words = [
+        word for word in _TOKEN.findall(rest) if word.lower() not in language.ENGLISH_STOP_WORDS
+    ]
+    texts = "\n".join(chunk.text for chunk in chunks)
+    return (
+        bool(words)
+        and all(_is_always_name(word, texts) for word in words)
+        and not any(_is_always_name(label, texts) for label in labels)
+    )
+
+
+def _is_always_name(word: str, texts: str) -> bool:
+    """Whether ``word`` is in Latin script and stands in ``texts`` with a capital only."""
+    if language.has_cjk(word) or not word[:1].isupper():
+        return False
+    return re.search(rf"\b{re.escape(word.lower())}", texts) is None and (
+        re.search(rf"[^.!?\s]\s+{re.escape(word)}", texts) is not None
+    )
 
 
 def _by_path(one: Chunk, other: Chunk) -> tuple[str, str] | None:
