@@ -13,7 +13,9 @@ from dataclasses import dataclass, field, replace
 
 from anabranch import conflicts, language
 from anabranch.reasoning import passages as features
+from anabranch.reasoning.premises import contradicted
 from anabranch.reasoning.presenting import Unit
+from anabranch.reasoning.qualities import other_forms
 from anabranch.reasoning.slots import one_difference
 from anabranch.reasoning.weighing import FITTED, Candidate, PieceModel, gives, weigh
 from anabranch.types import Answer, Citation, Evidence, SubQuestion
@@ -50,6 +52,8 @@ _YES_NO = re.compile(
     re.IGNORECASE,
 )
 _CHINESE_YES_NO = re.compile(r"吗[？?]?\s*$|是否|是不是|能不能|有没有|可不可以|能否")
+# What stands before an answer that gives another figure than the question takes for granted.
+_OTHERWISE = {False: "Other than the question says", True: "与问题所说不同"}
 
 
 @dataclass(slots=True)
@@ -96,13 +100,17 @@ class LocalAnswerer:
             if lines:
                 return _answer(lines, evidence)
         choice = _Choice()
+        ranked, lead = _against_premise(
+            question, _ranked(question, evidence, self._model), evidence
+        )
         chosen = _choose(
-            _ranked(question, evidence, self._model),
+            ranked,
             choice,
             disputed=_disputed(question, evidence),
             with_antecedents=not _is_yes_no(question),
         )
-        return _answer([("", _in_order(question, chosen))], evidence)
+        ordered = chosen if lead else _in_order(question, chosen)
+        return _answer([(lead, ordered)], evidence)
 
 
 def _is_yes_no(question: str) -> bool:
@@ -111,6 +119,24 @@ def _is_yes_no(question: str) -> bool:
 
 def _ranked(question: str, evidence: Sequence[Evidence], model: PieceModel) -> list[Candidate]:
     return _sorted(weigh(question, evidence, model))
+
+
+def _against_premise(
+    question: str, ranked: list[Candidate], evidence: Sequence[Evidence]
+) -> tuple[list[Candidate], str]:
+    """The candidates with the one ahead that gives another figure than the question, and what says so."""
+    places = [(one.unit.shown, one.unit.setting | _place(evidence[one.number])) for one in ranked]
+    found = contradicted(question, places)
+    if found is None:
+        return ranked, ""
+    first = ranked[found.place]
+    ahead = replace(first, likelihood=max(first.likelihood, ranked[0].likelihood))
+    lead = _OTHERWISE[language.asks_in_cjk(question)]
+    return [ahead, *(one for one in ranked if one is not first)], lead
+
+
+def _place(evidence: Evidence) -> frozenset[str]:
+    return features.term_set(f"{evidence.title}\n{evidence.context}\n{evidence.source}")
 
 
 def _in_order(question: str, chosen: Sequence[Candidate]) -> list[Candidate]:
@@ -368,11 +394,17 @@ def _parallel(candidate: Candidate, others: Sequence[Candidate]) -> float:
 
 def _own_terms(sub_questions: Sequence[SubQuestion]) -> list[frozenset[str]]:
     """What each sub-question asks about and none of the others."""
-    cuts = [frozenset(features.cut_question(one.question).terms) for one in sub_questions]
+    cuts = [_said(one.question) for one in sub_questions]
     return [
         terms - frozenset[str]().union(*(cuts[at] for at in range(len(cuts)) if at != number))
         for number, terms in enumerate(cuts)
     ]
+
+
+def _said(question: str) -> frozenset[str]:
+    """The terms of a question, and of what it asks for the nouns that stand for it."""
+    nouns = (noun for forms in other_forms(question).values() for noun in forms)
+    return frozenset(features.cut_question(question).terms).union(*nouns)
 
 
 def _about(
@@ -382,7 +414,7 @@ def _about(
     they stand; if none does, those of passages that name it anywhere."""
     if not own:
         return list(ranked)
-    places = [features.term_set(f"{one.title}\n{one.context}\n{one.source}") for one in evidence]
+    places = [_place(one) for one in evidence]
     close = [c for c in ranked if own & (c.unit.terms | c.unit.setting | places[c.number])]
     return close or [c for c in ranked if own & features.cut(evidence[c.number].text).terms]
 

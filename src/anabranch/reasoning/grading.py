@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
 from typing import Any, Literal
@@ -19,7 +19,10 @@ from anabranch.lexicon import Lexicon
 from anabranch.reasoning import passages as texts
 from anabranch.reasoning.ambiguity import Ambiguity, several_candidates, unresolved_reference
 from anabranch.reasoning.features import Asked, Features, ask, features, match
-from anabranch.types import Background, EvidenceGrade, GradeRoute, Passage, Turn
+from anabranch.reasoning.premises import contradicted
+from anabranch.reasoning.qualities import other_forms, with_noun
+from anabranch.types import Background, Chunk, EvidenceGrade, GradeRoute, Passage, Turn
+from anabranch.values import values
 
 # Share of CJK characters from which a question counts as Chinese (or Japanese, Korean).
 _CJK_SHARE = 0.3
@@ -125,7 +128,7 @@ def is_foreign(question: str, passages: Sequence[Passage]) -> bool:
 
     Two languages of one script share names and figures, and are compared by words as well.
     """
-    asked = _script(question)
+    asked = "cjk" if language.asks_in_cjk(question) else _script(question)
     found = [_script(passage.chunk.text) for passage in passages[:_READ]]
     return 2 * sum(script not in (asked, "") for script in found) > len(found)
 
@@ -162,7 +165,7 @@ class LocalGrader:
         reference = unresolved_reference(question, history)
         if not passages:
             return _of_nothing(reference)
-        asked = ask(question, passages, lexicon)
+        asked = _ask(question, passages, lexicon)
         around = background or _NO_BACKGROUND
         matches = [match(asked, passage) for passage in passages]
         measured = features(asked, matches, around)
@@ -195,7 +198,7 @@ class LocalGrader:
             ambiguity=ambiguity.kind if ambiguity else "none",
             confidence=confidence,
             missing_slots=_missing_slots(verdict, ambiguity, asked, measured),
-            reason=_reason(verdict, ambiguity, asked, measured),
+            reason=_reason(verdict, ambiguity, asked, measured) + _but_said(question, passages),
             route=_route(verdict, ambiguity),
             hitl_prompt=ambiguity.prompt if ambiguity else "",
             hitl_options=ambiguity.options if ambiguity else (),
@@ -205,7 +208,7 @@ class LocalGrader:
 
     def _model(self, asked: Asked, measured: Features, *, foreign: bool) -> GradeModel:
         models = load_models().models
-        chinese = language.cjk_share(asked.cut.text) > _CJK_SHARE
+        chinese = language.asks_in_cjk(asked.cut.text)
         by_words = models["cjk" if chinese else "lexical"]
         # The encoder knows no short form of this collection ("fs"): its cosines are noise there.
         if measured.similarity is None or measured.spelled_out or "same" not in self._by_cosines:
@@ -213,6 +216,63 @@ class LocalGrader:
         if "foreign" not in self._by_cosines:  # it reads no Chinese
             return by_words if chinese else models[self._by_cosines["same"]]
         return models[self._by_cosines["foreign" if foreign else "same"]]
+
+
+def _ask(question: str, passages: Sequence[Passage], lexicon: Lexicon) -> Asked:
+    """The question made ready; what it asks for also counts by the noun that documents have for it."""
+    asked = ask(with_noun(question), passages, lexicon)
+    # "Give 40 days" names no thing by a number as "valve 43" does: it says how many.
+    counted = texts.term_set(" ".join(question[v.start : v.end] for v in values(question)))
+    asked = replace(asked, unknown_names=tuple(n for n in asked.unknown_names if not n <= counted))
+    forms = {
+        term: nouns for term, nouns in other_forms(question).items() if term in asked.cut.terms
+    }
+    if not forms:
+        return asked
+    both = {term: (*asked.other_forms.get(term, ()), *nouns) for term, nouns in forms.items()}
+    return replace(
+        asked, other_forms={**asked.other_forms, **both}, unknown=asked.unknown - frozenset(forms)
+    )
+
+
+def _units_as_written(
+    question: str, passages: Sequence[Passage]
+) -> dict[str, tuple[frozenset[str], ...]]:
+    """The unit words of the question's figures with those that the passages have for them: "kg", "kilograms"."""
+    asked = list(values(question))
+    if not asked:
+        return {}
+    found = [
+        (value.unit, frozenset(_words_of(passage.chunk.text[value.start : value.end])))
+        for passage in passages[: texts.GRADED_PASSAGES]
+        for value in values(passage.chunk.text)
+    ]
+    return {
+        term: tuple(
+            {words for unit, words in found if unit == value.unit and words and term not in words}
+        )
+        for value in asked
+        for term in _words_of(question[value.start : value.end])
+    }
+
+
+def _words_of(figure: str) -> list[str]:
+    return [term for term in language.terms(figure) if not any(map(str.isdigit, term))]
+
+
+def _but_said(question: str, passages: Sequence[Passage]) -> str:
+    """What the first passages say instead of what the question takes for granted, as a sentence."""
+    places = [
+        (passage.chunk.text[sentence.start : sentence.end], _setting(passage.chunk))
+        for passage in passages[:_READ]
+        for sentence in texts.cut(passage.chunk.text).sentences
+    ]
+    found = contradicted(question, places)
+    return f" The question says {found.claimed!r}, the documents {found.said!r}." if found else ""
+
+
+def _setting(chunk: Chunk) -> frozenset[str]:
+    return texts.term_set(f"{chunk.title}\n{chunk.context}\n{chunk.source}")
 
 
 def _of_nothing(reference: Ambiguity | None) -> EvidenceGrade:

@@ -104,7 +104,7 @@ def is_plainly_simple(question: str) -> bool:
     """Whether a glance tells that the question asks for one thing: short, one clause, no rule fires."""
     if complexity_reason(question) is not None:
         return False
-    if language.cjk_share(question) >= 0.3:
+    if language.asks_in_cjk(question):
         short = len(re.findall(r"\w", question)) <= _FEW_CHARACTERS
         return short and not _CHINESE_JOINS.search(question)
     rest = _OPENING.sub("", question)

@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from anabranch.language import (
     CHINESE_QUESTION_WORDS,
     ENGLISH_STOP_WORDS,
-    cjk_share,
+    asks_in_cjk,
     fold,
     has_cjk,
     question_terms,
     stem,
 )
 from anabranch.lexicon import Lexicon
+from anabranch.reasoning.qualities import in_nouns, quality
 from anabranch.suggestions import expansions, other_ways, spelling
 from anabranch.types import Variant
 
@@ -62,16 +63,6 @@ _WANTED = {
     "how many": "number", "how much": "amount", "how long": "duration", "how often": "frequency",
 }  # fmt: skip
 
-# What is asked with a verb or adjective, and the noun that price lists and data sheets have for it.
-_QUALITIES = (
-    (re.compile(r"\bcosts?\b|\bhow\s+expensive\b", re.I), "price"),
-    (re.compile(r"\bweighs?\b|\bhow\s+heavy\b", re.I), "weight"),
-    (re.compile(r"\bhow\s+(?:tall|high)\b", re.I), "height"),
-    (re.compile(r"\bhow\s+deep\b", re.I), "depth"),
-    (re.compile(r"\bhow\s+(?:wide|broad)\b", re.I), "width"),
-    (re.compile(r"\bhow\s+fast\b", re.I), "speed"),
-    (re.compile(r"\bhow\s+much\b.+\bearns?\b", re.I), "salary"),
-)
 _CHINESE_MEASURES = re.compile(
     "(?:多少|几|幾|哪一?)(?:个|個|名|位|天|年|月|次|种|種|家|座|条|條|件|本|块|元|人|岁|米|公里|部|只|项|項)?"
 )
@@ -157,34 +148,31 @@ def _offered(text: str, repaired: str | None, lexicon: Lexicon) -> Iterator[Vari
         exchanged = _exchanged(base, written, form)
         if exchanged is not None:
             yield Variant(exchanged, "variant", weight, f"{written!r} written as {form!r}")
-    if (named := _named_quality(base, lexicon)) is not None:
+    for named in _named_qualities(base, lexicon):
         yield Variant(named, "variant", QUALITY_WEIGHT, "the documents have a noun for it")
-    wordings = _chinese_wordings(base) if cjk_share(base) >= 0.3 else _english_wordings(base)
+    wordings = _chinese_wordings(base) if asks_in_cjk(base) else _english_wordings(base)
     for wording, reason in wordings:
         yield Variant(" ".join(wording.split()), "variant", WORDING_WEIGHT, reason)
 
 
-def quality(question: str) -> tuple[str, str] | None:
-    """The words that ask for a quality, and the noun for it: ("cost", "price"); None if none do."""
-    for pattern, noun in _QUALITIES:
-        if found := pattern.search(question):
-            return found.group(), noun
-    return None
-
-
-def _named_quality(text: str, lexicon: Lexicon) -> str | None:
+def _named_qualities(text: str, lexicon: Lexicon) -> Iterator[str]:
     """The question with the noun for what it asks, where the documents have that noun.
 
-    "What does a Plover cost" as "Plover price": a table names the column, not the verb.
+    "What does a Plover cost" as "Plover price": a table names the column, not the verb. 多重 of a Latin name is
+    "weight" in a data sheet in English.
     """
-    for pattern, noun in _QUALITIES:
-        if not pattern.search(text):
-            continue
-        if not (lexicon.words.get(noun) or lexicon.words.get(f"{noun}s")):
-            return None
-        content = _content_words(pattern.sub(" ", text))
-        return f"{' '.join(content)} {noun}" if content else None
-    return None
+    found = quality(text)
+    if found is None:
+        return
+    chinese = asks_in_cjk(text)
+    content = (
+        _LATIN_WORD.findall(text) if chinese else _content_words(text.replace(found.words, " "))
+    )
+    for noun in in_nouns(text, lexicon):
+        if chinese and has_cjk(noun):
+            yield f"{text} {noun}"
+        elif content:
+            yield f"{' '.join(content)} {noun}"
 
 
 def _borne_out(short: str, long: str, lexicon: Lexicon) -> bool:

@@ -16,9 +16,9 @@ from types import MappingProxyType
 
 from anabranch import language
 from anabranch.reasoning import passages as features
-from anabranch.reasoning.asked_for import kind_asked, units_asked
-from anabranch.reasoning.phrasing import quality
+from anabranch.reasoning.asked_for import asks_overview, kind_asked, units_asked, without_overview
 from anabranch.reasoning.presenting import Unit, units
+from anabranch.reasoning.qualities import other_forms, with_noun
 from anabranch.types import Evidence
 from anabranch.values import values
 
@@ -42,6 +42,9 @@ _LIKENESS = 0.5
 _NOTHING: frozenset[str] = frozenset()
 # What only announces its page goes behind what says it, unless the page is what is asked about.
 _ANNOUNCED = 0.15
+# Where all that is said of a thing is asked for, a sentence that has it as its subject says what it is.
+_DEFINES = 2.0
+_SUBJECT_WORDS = 3
 _ASKS_OF_PAGE = re.compile(
     r"\b(?:page|document|section|chapter|guide|article|handbook|manual|note|policy|overview|report|table|leaflet|about|for\s+whom"
     r"|who|whom|whose)\b|页|頁|文档|文檔|文件|手册|手冊|指南|说明|說明|须知|政策|关于|關於|适用|適用|谁|誰",
@@ -108,7 +111,8 @@ def weigh(
     names = frozenset[str]().union(*cut.names)
     names |= {term for term in asked if any(map(str.isdigit, term))}
     forms = _asked_terms(question)
-    of_page = _ASKS_OF_PAGE.search(question) is not None
+    of_page = _ASKS_OF_PAGE.search(without_overview(question)) is not None
+    overview = asks_overview(question)
     found = []
     for number, index, unit, read in measure(question, evidence):
         said = unit.terms | unit.headed
@@ -116,9 +120,19 @@ def weigh(
         likelihood = model.likelihood(read)
         if unit.announces and not unit.items and not of_page:
             likelihood *= _ANNOUNCED
+        if overview and _opens_with(unit.shown, asked):
+            likelihood *= _DEFINES
         placed = frozenset(term for term in forms.terms if forms.credit(term, near))
         found.append(Candidate(number, index, unit, likelihood, asked & said, names & near, placed))
     return found
+
+
+def _opens_with(shown: str, asked: frozenset[str]) -> bool:
+    """Whether a sentence, and no row of a table, begins with what is asked about."""
+    opening = language.terms(
+        " ".join(shown.split()[:_SUBJECT_WORDS]) if " " in shown else shown[:8]
+    )
+    return "; " not in shown and not asked.isdisjoint(opening)
 
 
 def gives(question: str, candidate: Candidate) -> bool:
@@ -233,13 +247,13 @@ def _beginnings(found: frozenset[str]) -> frozenset[str]:
 
 def _asked_terms(question: str) -> _Terms:
     """The question's terms; of "cost" also "price", which is what a table has."""
-    cut = features.cut_question(question)
-    named = quality(question)
-    if named is None:
-        return _Terms(cut.terms, {})
-    verb, noun = named
-    stands = features.term_set(noun)
-    return _Terms(cut.terms, dict.fromkeys(features.term_set(verb) & frozenset(cut.terms), stands))
+    terms = features.cut_question(with_noun(question)).terms
+    forms = {
+        term: frozenset[str]().union(*nouns)
+        for term, nouns in other_forms(question).items()
+        if term in terms
+    }
+    return _Terms(terms, forms)
 
 
 def _similarity(evidence: Evidence, unit: Unit) -> float | None:
