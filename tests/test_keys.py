@@ -6,6 +6,7 @@ import json
 import sqlite3
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -234,3 +235,52 @@ def test_another_program_sees_a_key_at_once(book: KeyBook, tmp_path: Path) -> No
         other.execute("UPDATE keys SET revoked = 'now'")
     other.close()
     assert book.find(shown) is None
+
+
+# ----------------------------------------------------------------------------- several processes
+
+
+@dataclass
+class Shared:
+    """What is left for all processes; ``broken``: it cannot be reached."""
+
+    left: int
+    broken: bool = False
+    asked: list[int] = field(default_factory=list)
+
+    async def take(self, key_id: str, *, uses: int, per_minute: int) -> float:
+        self.asked.append(uses)
+        if self.broken:
+            raise StorageError("the database is gone")
+        if uses > self.left:
+            return 7.0
+        self.left -= uses
+        return 0.0
+
+
+async def let_in(gate: Gate, shown: str, times: int) -> int:
+    """How often a key is let in, of so many times."""
+    count = 0
+    for _ in range(times):
+        try:
+            await gate.admit(f"Bearer {shown}")
+            count += 1
+        except RateLimitError:
+            continue
+    return count
+
+
+async def test_processes_share_an_allowance_and_ask_for_it_by_the_second(book: KeyBook) -> None:
+    shown, _ = book.create("ann")
+    shared = Shared(left=25)
+    gates = [Gate(book, per_minute=600, rates=shared) for _ in range(2)]
+    counts = [await let_in(gate, shown, 20) for gate in gates]
+    assert sum(counts) == 25
+    # The first takes twice ten; the other finds no ten and takes one by one.
+    assert shared.asked[:5] == [10, 10, 10, 1, 10]
+
+
+async def test_without_its_database_each_process_counts_for_itself(book: KeyBook) -> None:
+    shown, _ = book.create("ann")
+    gate = Gate(book, per_minute=3, rates=Shared(left=0, broken=True), clock=lambda: 0.0)
+    assert await let_in(gate, shown, 5) == 3

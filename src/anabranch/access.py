@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from anabranch.errors import KeyRefusedError, NotAllowedError, RateLimitError
+from anabranch.errors import KeyRefusedError, NotAllowedError, RateLimitError, StorageError
 from anabranch.keys import OWNER_NAME, ROLES, Key, KeyBook, Role
+from anabranch.ports import RateStore
 from anabranch.request import CallerScope
+
+logger = logging.getLogger(__name__)
 
 # Keys of which the rate is remembered; the longest unused is forgotten, and has a full bucket again.
 REMEMBERED = 10_000
@@ -79,17 +83,23 @@ def caller_of(key: Key) -> Caller:
 class Gate:
     """Lets callers in by their key, each as often as ``per_minute`` allows (0: no limit).
 
-    A full bucket holds a minute's worth. The count is of this process: behind several replicas a
-    key has several buckets. ``clock`` counts seconds and never goes back.
+    A full bucket holds a minute's worth. With ``rates`` all processes over them have one bucket for
+    a key, out of which each takes a second's worth at a time: what one has taken the others do not
+    get. Without, or while they cannot be reached, each counts for itself: the limit is there to share
+    a service fairly, and keeping everybody out would not. ``clock`` counts seconds and never goes
+    back.
     """
 
     def __init__(
-        self, book: KeyBook, *, per_minute: int = 0, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+        self, book: KeyBook, *, per_minute: int = 0, rates: RateStore | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
         self._book = book
         self._per_minute = per_minute
+        self._rates = rates
         self._clock = clock
         self._buckets: dict[str, tuple[float, float]] = {}
+        self._taken: dict[str, int] = {}
 
     @property
     def keyed(self) -> bool:
@@ -109,12 +119,33 @@ class Gate:
                 "A valid key is needed: send `Authorization: Bearer KEY`. An administrator makes "
                 "one with `anabranch keys create`."
             )
-        self._spend(key.id)
+        if self._per_minute and (wait := await self._seconds_to_wait(key.id)):
+            raise RateLimitError(
+                f"This key may be used {self._per_minute} times a minute. Wait {wait:.0f} s.",
+                retry_after=wait,
+            )
         return caller_of(key)
 
-    def _spend(self, key_id: str) -> None:
-        if not self._per_minute:
-            return
+    async def _seconds_to_wait(self, key_id: str) -> float:
+        """Spends one use of a key; the seconds until there is one again, where there is none."""
+        if self._rates is None:
+            return self._spend(key_id)
+        if left := self._taken.get(key_id, 0):
+            self._taken[key_id] = left - 1
+            return 0.0
+        try:
+            # A write for every request would be felt; for each second's worth it is not.
+            for uses in dict.fromkeys((max(1, self._per_minute // 60), 1)):
+                wait = await self._rates.take(key_id, uses=uses, per_minute=self._per_minute)
+                if not wait:
+                    self._taken[key_id] = self._taken.get(key_id, 0) + uses - 1
+                    break
+        except StorageError as error:
+            logger.warning("the rate of a key is counted here alone: %s", error)
+            return self._spend(key_id)
+        return wait
+
+    def _spend(self, key_id: str) -> float:
         now, full = self._clock(), float(self._per_minute)
         tokens, then = self._buckets.pop(key_id, (full, now))
         tokens = min(full, tokens + (now - then) * full / 60)
@@ -122,9 +153,4 @@ class Gate:
         self._buckets[key_id] = (tokens - 1 if allowed else tokens, now)
         if len(self._buckets) > REMEMBERED:
             self._buckets.pop(next(iter(self._buckets)))
-        if not allowed:
-            wait = (1 - tokens) * 60 / full
-            raise RateLimitError(
-                f"This key may be used {self._per_minute} times a minute. Wait {wait:.0f} s.",
-                retry_after=wait,
-            )
+        return 0.0 if allowed else (1 - tokens) * 60 / full

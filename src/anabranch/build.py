@@ -21,6 +21,7 @@ from anabranch.ports import (
     ConflictFinder,
     JobStore,
     Parts,
+    RateStore,
     SessionStore,
 )
 from anabranch.reading import Reader
@@ -284,6 +285,7 @@ class Stores:
 
     sessions: SessionStore
     jobs: JobStore
+    rates: RateStore
     database: Database
 
     async def close(self) -> None:
@@ -298,8 +300,9 @@ async def open_stores(settings: Settings, *, folder: Path) -> Stores:
     """
     from anabranch.sessions.database import Database
     from anabranch.sessions.job_store import SqlJobStore
+    from anabranch.sessions.rates import SqlRates
     from anabranch.sessions.session_store import SqlSessionStore
 
     address = settings.database_url.get_secret_value()
     database = await Database.open(address, folder=folder)
-    return Stores(SqlSessionStore(database), SqlJobStore(database), database)
+    return Stores(SqlSessionStore(database), SqlJobStore(database), SqlRates(database), database)

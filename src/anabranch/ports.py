@@ -385,6 +385,18 @@ class SessionStore(Protocol):
         """It waits no longer for a reply."""
 
 
+class RateStore(Protocol):
+    """How often each key was used, by whichever process."""
+
+    async def take(self, key_id: str, *, uses: int, per_minute: int) -> float:
+        """Takes ``uses`` at once of the allowance of a key, which refills by ``per_minute``.
+
+        0.0 where it has them; else the seconds until it has, and nothing is taken. Raises
+        StorageError.
+        """
+        ...
+
+
 class JobStore(Protocol):
     """Files to add in the background. A job runs by whoever has its lease."""
 

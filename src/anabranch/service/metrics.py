@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from anabranch.service.request_log import Handled
 from anabranch.types import Outcome
@@ -14,7 +15,12 @@ _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
 class Metrics:
-    """The counters of one app; several apps in one process do not meet."""
+    """The counters of one app, or of all workers of a service; several apps in one process do not meet.
+
+    Where Prometheus's ``PROMETHEUS_MULTIPROC_DIR`` was set before its library was imported, the
+    workers count in files of that folder, and any of them tells the sum. A worker that ended stays
+    counted.
+    """
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -63,4 +69,9 @@ class Metrics:
         self._model_tokens.labels("output").inc(outcome.usage.output_tokens)
 
     def text(self) -> bytes:
-        return generate_latest(self._registry)
+        together = CollectorRegistry()
+        try:
+            MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+        except ValueError:  # the variable is not set: this process is all there is
+            return generate_latest(self._registry)
+        return generate_latest(together)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from contextlib import suppress
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -34,9 +35,14 @@ def serve(settings: Settings) -> None:
     Raises ConfigurationError where that would be open to anyone, and where it cannot start.
     """
     check_address(settings)
+    with TemporaryDirectory(prefix="anabranch-metrics-") as folder:
+        _serve(settings, counters=folder if settings.workers > 1 else None)
+
+
+def _serve(settings: Settings, *, counters: str | None) -> None:
     reasons: SimpleQueue[str] = multiprocessing.get_context("spawn").SimpleQueue()
     config = uvicorn.Config(
-        AppMaker(settings, reasons),
+        AppMaker(settings, reasons, counters),
         factory=True,
         host=settings.host,
         port=settings.port,

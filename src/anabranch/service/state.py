@@ -57,7 +57,7 @@ async def open_service(
         yield Service(
             settings=settings,
             knowledge_base=opened,
-            gate=Gate(KeyBook(opened.path), per_minute=settings.rate_limit),
+            gate=Gate(KeyBook(opened.path), per_minute=settings.rate_limit, rates=stores.rates),
             sessions=stores.sessions,
             jobs=stores.jobs,
             conversation=Conversation(opened, stores.sessions, settings, tools=tools),

@@ -6,6 +6,7 @@ and a process that is busy importing does not answer.
 
 from __future__ import annotations
 
+import os
 import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,8 +28,11 @@ class AppMaker:
 
     settings: Settings
     reasons: SimpleQueue[str]
+    counters: str | None = None  # the folder in which several workers count together
 
     def __call__(self) -> ASGIApp:
+        if self.counters is not None:  # before Prometheus's library is imported, which looks once
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = self.counters
         from anabranch.service.app import create_app
 
         return _telling(create_app(self.settings), self.reasons)

@@ -118,3 +118,11 @@ job_files = Table(
     Column("chunks", Integer, nullable=False),
     UniqueConstraint("job_id", "position"),
 )
+
+# When a key has its whole allowance of requests again.
+key_rates = Table(
+    "key_rates",
+    metadata,
+    Column("key_id", String(64), primary_key=True),
+    Column("full_at", _TIME, nullable=False),
+)
