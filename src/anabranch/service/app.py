@@ -12,7 +12,17 @@ from starlette.middleware import Middleware
 
 from anabranch import __version__
 from anabranch.knowledge_base import KnowledgeBase
-from anabranch.service import asking, chat, health, jobs, pages, problems, sessions, sources
+from anabranch.service import (
+    asking,
+    chat,
+    health,
+    jobs,
+    pages,
+    problems,
+    reference,
+    sessions,
+    sources,
+)
 from anabranch.service.limits import BodyLimit
 from anabranch.service.metrics import Metrics
 from anabranch.service.origins import OriginCheck
@@ -55,10 +65,13 @@ def create_app(
         title="Anabranch",
         version=__version__,
         description=_DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
         lifespan=lifespan,
         middleware=_middleware(settings, metrics),
     )
     problems.install(app)
+    reference.install(app)
     for routes in (asking, sessions, sources, pages, jobs, chat, health):
         app.include_router(routes.router)
     return app
