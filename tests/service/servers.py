@@ -5,17 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 import uvicorn
 from fastapi import FastAPI
+
+Parser = Literal["auto", "h11"]
 
 
 class _Server(uvicorn.Server):
     """Tells when it listens, and leaves the signals of the process alone."""
 
-    def __init__(self, app: FastAPI) -> None:
+    def __init__(self, app: FastAPI, *, http: Parser) -> None:
         super().__init__(
-            uvicorn.Config(app, port=0, log_level="warning", timeout_graceful_shutdown=5)
+            uvicorn.Config(app, port=0, log_level="warning", timeout_graceful_shutdown=5, http=http)
         )
         self.listening = threading.Event()
 
@@ -31,9 +34,9 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def serving(app: FastAPI) -> Iterator[str]:
+def serving(app: FastAPI, *, http: Parser = "auto") -> Iterator[str]:
     """The address of a server of ``app`` that runs while the block does."""
-    server = _Server(app)
+    server = _Server(app, http=http)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     server.listening.wait()
