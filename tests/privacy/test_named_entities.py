@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from anabranch.errors import ConfigurationError, MissingExtraError
+from anabranch.knowledge_base import KnowledgeBase
 from anabranch.privacy.named_entities import NamedEntities
+from anabranch.settings import load_settings
+from scripted_model import GOOD, SIMPLE, ScriptedModel
 
 try:
     import presidio_analyzer  # noqa: F401 - only whether it is there
@@ -38,6 +42,39 @@ def test_names_are_found_by_the_model_of_their_language(tmp_path: Path) -> None:
     ]:
         found = [(one.kind, text[one.start : one.end]) for one in finder.find(text)]
         assert found == expected
+
+
+@installed
+@pytest.mark.parametrize(
+    ("question", "passage", "name"),
+    [
+        (
+            "How is Ann Berg reached in the office today?",
+            "Ann Berg is reached at the desk.",
+            "Ann Berg",
+        ),
+        ("办公室的张伟在哪里可以找到，怎么联系？", "张伟在办公室的前台可以找到。", "张伟"),
+    ],
+)
+def test_what_the_model_recognises_does_not_leave_and_comes_back(
+    question: str, passage: str, name: str, tmp_path: Path
+) -> None:
+    models = [model(tmp_path, "en", PERSON="Ann Berg"), model(tmp_path, "zh", PERSON="张伟")]
+    (tmp_path / "staff.md").write_text(f"{passage}\n", encoding="utf-8")
+    script = {"plan": SIMPLE, "grade": GOOD, "answer": "NAME_1 [1]."}
+    with ScriptedModel(script) as server:
+        settings = load_settings(
+            model="openai:scripted", model_base_url=server.url, anonymize="on",
+            anonymize_ner=models,
+        )  # fmt: skip
+        with KnowledgeBase.open(tmp_path / "kb", settings=settings) as base:
+            base.add(tmp_path / "staff.md")
+            outcome = base.ask(question)
+    assert server.calls("answer")
+    assert name not in json.dumps(server.requests, ensure_ascii=False)
+    assert outcome.answer is not None
+    assert outcome.answer.text == f"{name} [1]."
+    assert outcome.evidence[0].text == passage
 
 
 @installed
