@@ -411,3 +411,46 @@ async def test_when_something_happened_is_a_date_and_not_the_author_of_the_repor
     when, cause = made.text.split("\n")
     assert when.startswith("On 11 March 2026 the pump refused to run")
     assert cause == "The incident was caused by a worn seal. [1]"
+
+
+async def test_a_figure_that_the_question_has_otherwise_is_said_first() -> None:
+    made = await answer("Why do employees receive 40 days of annual leave?", evidence(1, LEAVE))
+    assert made.text.startswith(
+        "Other than the question says: Employees receive 30 days of annual leave each year. [1]"
+    )
+    assert guard(made, [evidence(1, LEAVE)]).unsupported == ()
+    borne_out = await answer(
+        "Why do employees receive 30 days of annual leave?", evidence(1, LEAVE)
+    )
+    assert "Other than" not in borne_out.text
+
+
+async def test_of_one_part_that_is_covered_only_that_is_answered() -> None:
+    prices = (
+        "The Heron costs 90 euros. The Egret is made in Graz. Acme was founded in 1950 by Ada Orr."
+    )
+    made = await answer(
+        "How much does the Heron cost and who founded Borg?",
+        evidence(1, prices),
+        parts=("How much does the Heron cost?",),
+    )
+    assert "The Heron costs 90 euros. [1]" in made.text
+    assert "founded" not in made.text
+
+
+async def test_what_is_asked_with_a_verb_is_found_in_the_row_of_its_noun() -> None:
+    sheet = "| Property | Value |\n|---|---|\n| Weight without bracket | 3.4 kilograms |\n| Housing | aluminium |"
+    made = await answer(
+        "What does the Heron weigh, and what is its housing?",
+        evidence(1, sheet, title="Heron"),
+        parts=("What does the Heron weigh?", "What is the Heron's housing?"),
+    )
+    assert "3.4 kilograms" in made.text.splitlines()[0]
+
+
+async def test_all_that_is_said_of_a_thing_begins_with_what_has_it_as_its_subject() -> None:
+    text = (
+        "Twice a year somebody cleans the Heron. The Heron is a scale for the field. Order early."
+    )
+    made = await answer("Tell me about the Heron", evidence(1, text))
+    assert "The Heron is a scale for the field. [1]" in made.text
