@@ -297,3 +297,9 @@ TEXTS = st.lists(st.text(max_size=60), max_size=6)
 def test_any_text_is_read_without_fail_and_always_the_same(question: str, texts: list[str]) -> None:
     turns = said(*texts)
     assert standalone(question, turns) == standalone(question, turns)
+
+
+def test_an_attribute_is_asked_for_as_the_last_one_was() -> None:
+    turns = ("柏林的面积是多少？", "891平方公里。")
+    assert on_its_own("人口是多少", *turns) == "柏林的人口是多少？"
+    assert on_its_own("人口呢？", *turns) == "柏林的人口是多少？"

@@ -127,8 +127,14 @@ def _in_its_place(thing: str, last: Exchange) -> Filled | None:
         return None
     if last.thing and (whose or (re.fullmatch(_ATTRIBUTE, thing) and _owns(last.thing, thing))):
         name = _bare(last.thing.name)
+        # Asked as the last attribute was: 面积是多少 makes 人口是多少 of 人口呢.
+        asked = re.search(
+            rf"的{_ATTRIBUTE}(?P<asked>(?:是|有|为)?(?:{_ASKING.pattern}).*)$",
+            last.question.strip(_END),
+        )
+        asking = asked["asked"] if asked else "是什么"
         return Filled(
-            f"{name}的{thing}是什么？", (told(thing, f"{name}的{thing}", last.thing.turn),)
+            f"{name}的{thing}{asking}？", (told(thing, f"{name}的{thing}", last.thing.turn),)
         )
     old = _of_its_kind(thing, last)
     if old is None or old == thing:
@@ -240,6 +246,8 @@ def _own_names(text: str) -> list[str]:
     found += [
         name
         for name in names_in_sentence(text)
+        # 人口 ends like a place (渡口), and is what is asked of one.
         if not any(name in one or one in name for one in inner)
+        and not re.fullmatch(_ATTRIBUTE, name)
     ]
     return list(dict.fromkeys(found))
