@@ -116,7 +116,6 @@ class Runs:
         sink: RunSink = ignore_event,
     ) -> Outcome:
         from anabranch.reading import normalise
-        from anabranch.replies import meant
         from anabranch.resume import validate
         from anabranch.workflow import resume_rag_from_hitl
 
@@ -128,7 +127,8 @@ class Runs:
         scope = context.scope.intersect(known.scope.to_scope())
         fingerprint = await built.parts.store.fingerprint(scope)
         # Whoever knows no answer is not asked again: the best there is.
-        interactive = context.interactive and bool(meant(reply, known.options))
+        told = snapshot is not None and len(known.replies) > len(snapshot.get("replies", ()))
+        interactive = context.interactive and told
         context = replace(
             context, scope=scope, index_fingerprint=fingerprint, interactive=interactive
         )
