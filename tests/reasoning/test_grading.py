@@ -451,3 +451,16 @@ async def test_a_label_in_the_last_turn_settles_the_choice() -> None:
     question = "How many days of annual leave do employees get?"
     graded = await grade(question, [BERLIN, BOSTON], history=history)
     assert graded.ambiguity == "none"
+
+
+async def test_a_number_of_days_names_nothing() -> None:
+    grade_ = await grade("Why do employees in Berlin receive 40 days of leave?", [BERLIN])
+    assert grade_.route != "no_knowledge"
+    assert "'40 days', the documents '30 days'" in grade_.reason
+
+
+async def test_what_weighs_has_a_weight_in_either_language_and_any_unit() -> None:
+    sheet = passage("heron.md", "Heron. Weight without bracket: 3.4 kilograms.", title="Heron")
+    for question in ("How heavy is the Heron?", "Heron多重？", "Does the Heron weigh 3.4 kg?"):
+        grade_ = await grade(question, [sheet])
+        assert grade_.answerability == "sufficient", question

@@ -90,6 +90,15 @@ _CUES: tuple[tuple[str, str], ...] = (
         "(?:有|发生了?|产生了?)(?:何|什么|哪些|怎样的?|多大|啥)(?:的)?变化",
         "asks about the time before and after something",
     ),
+    # "上海销售处和北京销售处几点开门", "Heron和Egret多少钱": two of one kind.
+    (
+        f"^[A-Za-z][\\w-]*(?:{_AND})[A-Za-z][\\w-]*[^，。？]{{0,8}}{_ASKING}",
+        "asks the same of several things",
+    ),
+    (
+        f"([^，。？的、□]{{2,4}}){_AND}[^，。？的]{{1,8}}?\\1(?:的|各|都|分别)?[^，。？]{{0,10}}{_ASKING}",
+        "asks the same of several things",
+    ),
     (
         f"^(?:请|请问|帮我)?(?:列出|列举|罗列|介绍|说明|概述|总结|归纳|分析|比较)[^？]*{_AND}",
         "asks for a list",

@@ -245,7 +245,7 @@ def _comparison(text: str) -> Parts:
 # The list ends at 的, or at a word that spreads the question, or at the question itself: nothing
 # else shows where the last name stops.
 _SAME_OF_EACH = re.compile(
-    f"^(?P<place>[^，。、？的]{{1,8}}?在)?(?P<items>{_LIST})(?P<what>的[^，。？?]{{1,14}}?|(?={_EACH}|(?:是|有|在|位于){_ASKING}))"
+    f"^(?P<place>[^，。、？的]{{1,8}}?在)?(?P<items>{_LIST})(?P<what>的[^，。？?]{{1,14}}?|(?={_EACH}|(?:是|有|在|位于){_ASKING}|几点|幾點|什么时候|什麼時候|何时|多少钱|多少錢))"
     f"{_EACH}?(?P<asked>(?:是|有|为|為|在|需要|要|于|於|位于|享有|提供|怎么|怎麼|如何)?{_ASKING}.*|怎么[^，]*)$"
 )
 _ATTRIBUTES = re.compile(

@@ -39,7 +39,7 @@ _TABLE = (
     (r"how\s+much\b.+\b(?P<words>earns?)", "", "工资 薪水 薪资", "salary"),
     ("", "几点[开关][门門]|幾點[開關][門门]", "营业时间 开放时间", "opens closes"),
     ("", "", "保修 质保", "warranty"),
-    ("", "", "续航", "battery"),
+    ("", "", "续航 电池寿命", "battery_life battery"),
     ("", "", "年假 休假", "leave vacation"),
     ("", "", "地址", "address"),
     ("", "", "电话 分机", "phone extension"),
@@ -90,7 +90,8 @@ def quality(question: str) -> Quality | None:
 
 def _entry(words: str, number: int, *, asks_only: bool) -> Quality:
     _, _, chinese, english = _TABLE[number]
-    return Quality(words, tuple(english.split()), tuple(chinese.split()), asks_only)
+    nouns = tuple(noun.replace("_", " ") for noun in english.split())
+    return Quality(words, nouns, tuple(chinese.split()), asks_only)
 
 
 def with_noun(question: str) -> str:
