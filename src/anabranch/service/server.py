@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 from contextlib import suppress
+from queue import SimpleQueue as Queue
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
@@ -16,11 +16,8 @@ from anabranch.access import is_loopback
 from anabranch.errors import ConfigurationError
 from anabranch.keys import KeyBook
 from anabranch.service.logs import log_config
-from anabranch.service.worker import AppMaker
+from anabranch.service.worker import AppMaker, Reasons
 from anabranch.settings import Settings
-
-if TYPE_CHECKING:
-    from multiprocessing.queues import SimpleQueue
 
 # What still runs when the service is told to stop gets this long.
 SECONDS_TO_STOP = 30
@@ -40,7 +37,9 @@ def serve(settings: Settings) -> None:
 
 
 def _serve(settings: Settings, *, counters: str | None) -> None:
-    reasons: SimpleQueue[str] = multiprocessing.get_context("spawn").SimpleQueue()
+    # A queue between processes wants another process that tidies up: one alone does without.
+    several = settings.workers > 1
+    reasons: Reasons = multiprocessing.get_context("spawn").SimpleQueue() if several else Queue()
     config = uvicorn.Config(
         AppMaker(settings, reasons, counters),
         factory=True,
@@ -56,7 +55,7 @@ def _serve(settings: Settings, *, counters: str | None) -> None:
         ),
     )
     # uvicorn.run would want the app of several workers as a name, without our settings.
-    started = _started_workers(config) if settings.workers > 1 else _started(config)
+    started = _started_workers(config) if several else _started(config)
     if not started:
         why = "what it logged says why." if reasons.empty() else reasons.get()
         raise ConfigurationError(f"The service could not start: {why}")

@@ -9,17 +9,23 @@ from __future__ import annotations
 import os
 import traceback
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from anabranch.errors import AnabranchError
 from anabranch.settings import Settings
 
 if TYPE_CHECKING:
-    from multiprocessing.queues import SimpleQueue
-
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _FAILED = "lifespan.startup.failed"
+
+
+class Reasons(Protocol):
+    """A queue of why it did not start: within this process, or between processes."""
+
+    def put(self, reason: str, /) -> None: ...
+    def get(self) -> str: ...
+    def empty(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +33,7 @@ class AppMaker:
     """Makes the app of ``settings`` in whichever process; ``reasons`` gets why one did not start."""
 
     settings: Settings
-    reasons: SimpleQueue[str]
+    reasons: Reasons
     counters: str | None = None  # the folder in which several workers count together
 
     def __call__(self) -> ASGIApp:
@@ -38,7 +44,7 @@ class AppMaker:
         return _telling(create_app(self.settings), self.reasons)
 
 
-def _telling(app: ASGIApp, reasons: SimpleQueue[str]) -> ASGIApp:
+def _telling(app: ASGIApp, reasons: Reasons) -> ASGIApp:
     async def told(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan":
             await app(scope, receive, send)
