@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -58,18 +59,34 @@ class BackgroundLoop:
 
         Raises what the coroutine raised, after its events. Who stops listening cancels it.
         """
-        events: asyncio.Queue[Event | None] = asyncio.Queue()
-        loop = asyncio.get_running_loop()
+        events: deque[Event] = deque()
+        come, loop = asyncio.Event(), asyncio.get_running_loop()
+        waking = False
+
+        def wake() -> None:
+            nonlocal waking
+            waking = False  # First: what is handed over from now on may be missed by who is woken.
+            come.set()
 
         def hand_over(event: Event) -> None:
-            if not loop.is_closed():  # else the one who listened has gone: the run is cancelled
-                loop.call_soon_threadsafe(events.put_nowait, event)
+            nonlocal waking
+            events.append(event)
+            # Events come in bursts, and to wake another thread costs more than most of them: it is
+            # done once for those that are handed over before it gets to run.
+            if not waking and not loop.is_closed():  # closed: who listened has gone
+                waking = True
+                loop.call_soon_threadsafe(wake)
 
         run = asyncio.ensure_future(self.submit(start(hand_over)))
-        run.add_done_callback(lambda _: events.put_nowait(None))
+        run.add_done_callback(lambda _: come.set())
         try:
-            while (event := await events.get()) is not None:
-                yield event
+            while not run.done():
+                await come.wait()
+                come.clear()
+                while events:
+                    yield events.popleft()
+            while events:
+                yield events.popleft()
             await run
         finally:
             run.cancel()

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from types import MappingProxyType
-from typing import Any, Final, Literal
+from functools import cache
+from types import MappingProxyType, NoneType
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 OUTCOME_SCHEMA = "anabranch.outcome/1"
 RESUME_SCHEMA: Final = "anabranch.resume/1"
@@ -682,16 +686,20 @@ _NOT_SHOWN = frozenset({"passage_relevance", "windows"})
 
 def to_plain(value: Any) -> Any:
     """``value`` as JSON values: dataclasses become objects, tuples lists, floats are rounded."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {
-            f.name: to_plain(getattr(value, f.name))
-            for f in fields(value)
-            if f.name not in _NOT_SHOWN
-        }
-    if isinstance(value, Mapping):
-        return {str(key): to_plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [to_plain(item) for item in value]
+    # Thousands of values an outcome, most of them texts and numbers.
+    if isinstance(value, (str, int, NoneType)):
+        return value
     if isinstance(value, float):
         return round(value, 6)
+    if isinstance(value, (list, tuple)):
+        return [to_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: to_plain(getattr(value, name)) for name in _shown_fields(type(value))}
     return value
+
+
+@cache
+def _shown_fields(kind: type[DataclassInstance]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind) if f.name not in _NOT_SHOWN)
