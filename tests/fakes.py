@@ -231,6 +231,9 @@ class FakeStore(Script):
         words: Lexicon = await self.play(self.words)
         return words
 
+    async def as_of_now(self) -> FakeStore:
+        return self
+
     async def replace(self, documents: Sequence[IndexedDocument]) -> None:
         raise NotImplementedError
 

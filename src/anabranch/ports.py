@@ -144,6 +144,10 @@ class Store(Protocol):
         """Changes whenever what is in scope changes, and with nothing else; equal content of one
         store gives equal values."""
 
+    async def as_of_now(self) -> Store:
+        """What one request reads from: all that was written before this call, and of what is
+        written later the same at each step, where the store can. Valid as long as the store is."""
+
     async def optimize(self) -> None:
         """Bring indexes up to date where that pays; safe at any time."""
 

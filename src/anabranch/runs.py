@@ -125,7 +125,7 @@ class Runs:
         question = known.refined_question()
         context = await self._context(question, options, sink)
         scope = context.scope.intersect(known.scope.to_scope())
-        fingerprint = await built.parts.store.fingerprint(scope)
+        fingerprint = await context.parts.store.fingerprint(scope)
         # Whoever knows no answer is not asked again: the best there is.
         told = snapshot is not None and len(known.replies) > len(snapshot.get("replies", ()))
         interactive = context.interactive and told
@@ -192,15 +192,15 @@ class Runs:
         budgets, ledger = budgets_of(options, settings), built.ledger()
         anonymizer = built.anonymizer()
         await built.prepare(budgets)
+        parts = built.parts_for(budgets, deadline=deadline, ledger=ledger, anonymizer=anonymizer)
+        store = await parts.store.as_of_now()
         return RequestContext(
-            parts=built.parts_for(
-                budgets, deadline=deadline, ledger=ledger, anonymizer=anonymizer
-            ),
+            parts=replace(parts, store=store),
             scope=scope,
             budgets=budgets,
             started=started,
             deadline=deadline,
-            index_fingerprint=await built.parts.store.fingerprint(scope),
+            index_fingerprint=await store.fingerprint(scope),
             signing_key=built.signing_key,
             weights=Weights(
                 dense=settings.dense_weight, text=1 - settings.dense_weight,

@@ -676,3 +676,14 @@ async def test_windows_that_do_not_fit_the_leaves_are_refused(store: Store) -> N
     one = (np.zeros((1, DIMENSIONS), dtype=np.int8),)
     with pytest.raises(StorageError, match="windows"):
         await store.replace([replace(document, windows=one)])
+
+
+async def test_a_request_reads_what_was_written_before_it(store: Store) -> None:
+    await store.replace([indexed("a.txt", "apple old")])
+    await found(store, "apple")
+    await store.replace([indexed("a.txt", "apple new")])
+    seen = await store.as_of_now()
+    assert await found(seen, "apple") == await found(store, "apple") == ["apple new"]
+    assert await seen.fingerprint(EVERYTHING) == await store.fingerprint(EVERYTHING)
+    assert await seen.sources(EVERYTHING) == await store.sources(EVERYTHING)
+    assert (await seen.lexicon(EVERYTHING)).words == (await store.lexicon(EVERYTHING)).words

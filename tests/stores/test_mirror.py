@@ -31,6 +31,7 @@ class WatchedStore(LanceStore):
     """An embedded store that writes down what is asked of it."""
 
     searches = 0
+    looks = 0
     read: list[Sequence[str] | None]
 
     async def search_dense(
@@ -38,6 +39,10 @@ class WatchedStore(LanceStore):
     ) -> list[tuple[Hit, ...]]:
         self.searches += 1
         return await super().search_dense(vectors, limit=limit, scope=scope)
+
+    async def version(self) -> int:
+        self.looks += 1
+        return await super().version()
 
     async def halves(
         self,
@@ -285,6 +290,22 @@ async def test_searches_while_another_handle_writes_see_whole_versions(
     for seen in await asyncio.gather(*readers):
         numbers = [next(n for n in range(8) if version(n) == texts) for texts in seen]
         assert numbers == sorted(numbers)
+
+
+async def test_a_request_asks_once_what_is_new_and_reads_all_of_that(
+    engine: WatchedStore, other: LanceStore
+) -> None:
+    store = MirroredStore(engine)
+    await store.replace([indexed("a.txt", "apple old")])
+    await found(store, "apple")
+    await store.lexicon(EVERYTHING)
+    seen = await store.as_of_now()
+    await other.replace([indexed("a.txt", "apple new")])
+    looks = engine.looks
+    assert await found(seen, "apple") == ["apple old"]
+    assert "old" in (await seen.lexicon(EVERYTHING)).words
+    assert engine.looks == looks
+    assert await found(await store.as_of_now(), "apple") == ["apple new"]
 
 
 # ------------------------------------------------------------------------------- making the copy

@@ -238,13 +238,19 @@ class LanceStore:
         named = one_of("source_id", [source_id])
         return next(iter(await self._document_column("text", scope, named)), None)
 
+    def known_lexicon(self, scope: Scope, *, fingerprint: str) -> Lexicon | None:
+        """The lexicon of the content with this fingerprint, if it is at hand."""
+        known = self._lexicons.get((fingerprint, scope))
+        if known is not None:
+            self._lexicons.move_to_end((fingerprint, scope))
+        return known
+
     async def lexicon(self, scope: Scope) -> Lexicon:
         # Branches ask for the same one at once: the lock lets the first build it for all.
         async with self._lexicon_lock:
             key = await self.fingerprint(scope), scope
-            if key in self._lexicons:
-                self._lexicons.move_to_end(key)
-                return self._lexicons[key]
+            if (known := self.known_lexicon(scope, fingerprint=key[0])) is not None:
+                return known
             # Rows come in the order of the files, which says nothing.
             stored = sorted(await self._document_column("lexicon", scope))
             lexicon = await asyncio.to_thread(_combined, stored)

@@ -40,6 +40,9 @@ class MemoryStore:
             del self._documents[source_id]
         return len(gone)
 
+    async def as_of_now(self) -> MemoryStore:
+        return self
+
     async def sources(self, scope: Scope) -> list[SourceRecord]:
         return self._snapshot.sources(scope)
 

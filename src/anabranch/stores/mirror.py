@@ -3,8 +3,8 @@
 A search of the engine costs milliseconds before it looks at a row, and a question makes a dozen;
 and its text index counts all documents, so that those one may not see would shift the scores of
 those one may. So words are always searched here. The copy (``snapshot.py``) is of one version of
-the table. Every search first asks which version is the newest, so that a write of any process is
-seen by the next search. The first search makes the copy before it answers, and later ones bring it
+the table. Every request first asks which version is the newest, so that a write of any process is
+seen by the next one (``as_of_now``; without it, every search asks). The first search makes the copy before it answers, and later ones bring it
 up to date: what answers depends on the size of the index alone, never on what was asked before.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from anabranch.lexicon import Lexicon
-from anabranch.ports import IndexedDocument, Vectors, Windows
+from anabranch.ports import IndexedDocument, Store, Vectors, Windows
 from anabranch.stores.lance import LanceStore
 from anabranch.stores.snapshot import (
     EVERYTHING,
@@ -26,6 +26,7 @@ from anabranch.stores.snapshot import (
     Snapshot,
     empty_snapshot,
 )
+from anabranch.stores.view import StoreView
 from anabranch.types import Chunk, Hit, Scope, SourceRecord
 
 # Where a copy takes about 1 GB (8 KB a leaf, where each is a document) and ten seconds to make.
@@ -34,10 +35,6 @@ MOST_LEAVES = 120_000
 LEAVES_TO_TIDY = 10_000
 # When more documents than this have changed, reading all of them is no slower.
 MOST_CHANGED = 200
-# Pairs of a query and a leaf that are compared in about three milliseconds, and leaves whose words
-# are searched in one: more would keep other requests waiting, and fewer are not worth a thread.
-MOST_PAIRS_INLINE = 50_000
-MOST_WORDS_INLINE = 30_000
 # How often a search of words alone is repeated when its passages were written anew meanwhile.
 SEARCH_ATTEMPTS = 8
 
@@ -71,17 +68,14 @@ class MirroredStore:
         snapshot = await self._newest()
         if snapshot.words_only:
             return await self._store.search_dense(vectors, limit=limit, scope=scope)
-        if len(vectors) * len(snapshot.leaves) > MOST_PAIRS_INLINE:
-            return await asyncio.to_thread(snapshot.search_dense, vectors, limit, scope)
-        return snapshot.search_dense(vectors, limit, scope)
+        view = StoreView(self._store, snapshot)
+        return await view.search_dense(vectors, limit=limit, scope=scope)
 
     async def search_text(self, query: str, *, limit: int, scope: Scope) -> tuple[Hit, ...]:
         snapshot = await self._newest()
         if snapshot.words_only:
             return await self._search_words(query, limit, scope)
-        if len(snapshot.leaves) > MOST_WORDS_INLINE:
-            return await asyncio.to_thread(snapshot.search_text, query, limit, scope)
-        return snapshot.search_text(query, limit, scope)
+        return await StoreView(self._store, snapshot).search_text(query, limit=limit, scope=scope)
 
     async def _search_words(self, query: str, limit: int, scope: Scope) -> tuple[Hit, ...]:
         """Leaves ranked by the copy, read from the table: again, if it was written in between."""
@@ -122,6 +116,10 @@ class MirroredStore:
         if snapshot is None:
             return await self._store.fingerprint(scope)
         return snapshot.fingerprint(scope)
+
+    async def as_of_now(self) -> Store:
+        snapshot = await self._if_current()
+        return self if snapshot is None else StoreView(self._store, snapshot)
 
     async def source_text(self, source_id: str, scope: Scope) -> str | None:
         return await self._store.source_text(source_id, scope)
