@@ -3,8 +3,9 @@
     python benchmarks/service_load.py [--workers 2] [--concurrent 200] [--requests 1000]
 
 Starts `anabranch serve` over a temporary knowledge base and prints one JSON document: throughput,
-latencies, errors, streams that held somebody else's question, and the memory of the server before and
-after. Client and server share the machine.
+latencies, errors, streams that held somebody else's question, processor time of server and client for
+an ask, and the memory of each server process before and after every thousand. Client and server share
+the machine.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -19,6 +21,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -59,14 +62,23 @@ async def ask(client: httpx.AsyncClient, number: int) -> tuple[float, str]:
     return time.perf_counter() - started, wrong
 
 
-async def run(address: str, *, concurrent: int, requests: int) -> dict[str, object]:
+async def run(
+    address: str, *, concurrent: int, requests: int,
+    every_thousand: Callable[[], object] = lambda: None,
+) -> dict[str, object]:  # fmt: skip
+    done = 0
     slots = asyncio.Semaphore(concurrent)
     limits = httpx.Limits(max_connections=concurrent)
     async with httpx.AsyncClient(base_url=address, timeout=300, limits=limits) as client:
 
         async def one(number: int) -> tuple[float, str]:
+            nonlocal done
             async with slots:
-                return await ask(client, number)
+                result = await ask(client, number)
+            done += 1
+            if not done % 1_000:
+                every_thousand()
+            return result
 
         started = time.perf_counter()
         results = await asyncio.gather(*(one(number) for number in range(requests)))
@@ -82,16 +94,31 @@ async def run(address: str, *, concurrent: int, requests: int) -> dict[str, obje
     }  # fmt: skip
 
 
-def memory_mb(parent: int) -> float:
-    """What the process and those below it hold, in MB."""
+def family(parent: int) -> list[tuple[int, float, float]]:
+    """The id of the process and of each below it, with MB held and seconds of processor time."""
     listed = subprocess.run(
         ["ps", "-eo", "pid,ppid,rss"], capture_output=True, text=True, check=True
     )
     rows = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()[1:]]
-    family = {parent}
-    while below := {pid for pid, above, _ in rows if above in family} - family:
-        family |= below
-    return round(sum(size for pid, _, size in rows if pid in family) / 1024, 1)
+    found = {parent}
+    while below := {pid for pid, above, _ in rows if above in found} - found:
+        found |= below
+    return [(pid, size / 1024, _seconds(pid)) for pid, _, size in rows if pid in found]
+
+
+def _seconds(pid: int) -> float:
+    # Behind the name, which may hold anything, in parentheses: fields 14 and 15, from 3 on.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory_mb(parent: int) -> list[int]:
+    """What each process holds, in MB."""
+    return [round(size) for _, size, _ in family(parent)]
+
+
+def processor_seconds(parent: int) -> float:
+    return sum(seconds for _, _, seconds in family(parent))
 
 
 def main() -> None:
@@ -123,20 +150,28 @@ def main() -> None:
             asyncio.run(
                 run(address, concurrent=8, requests=40)
             )  # every worker has opened its parts
-            before = memory_mb(server.pid)
+            memory = [memory_mb(server.pid)]
+            used, own = processor_seconds(server.pid), time.process_time()
             measured = asyncio.run(
-                run(address, concurrent=chosen.concurrent, requests=chosen.requests)
-            )
-            after = memory_mb(server.pid)
+                run(
+                    address, concurrent=chosen.concurrent, requests=chosen.requests,
+                    every_thousand=lambda: memory.append(memory_mb(server.pid)),
+                )
+            )  # fmt: skip
+            used, own = processor_seconds(server.pid) - used, time.process_time() - own
         finally:
             server.terminate()
             server.wait()
     print(
         json.dumps(
-            {"workers": chosen.workers, **measured, "mb_before": before, "mb_after": after},
-            indent=2,
+            {
+                "workers": chosen.workers, **measured,
+                "server_cpu_ms": round(1000 * used / chosen.requests, 1),
+                "client_cpu_ms": round(1000 * own / chosen.requests, 1),
+                "mb_by_process": memory,
+            }
         )
-    )
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
