@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from anabranch import language
 from anabranch.language import question_terms, sentence_spans, terms
@@ -198,6 +199,7 @@ def supporting(sentence: str, text: str) -> tuple[str, ...]:
     return tuple(text[start:end] for start, end in sorted(chosen))
 
 
+@lru_cache(maxsize=2_048)
 def _held(text: str) -> frozenset[str]:
     """Terms of ``text``, and its numbers once more: they decide between sentences alike."""
     return frozenset(terms(text)) | {f"#{number}" for number in _numbers(text)}
@@ -254,6 +256,12 @@ def _without_numbers(sentence: str) -> str:
 
 
 def _numbers(text: str) -> frozenset[str]:
+    read = _read_numbers if len(text) <= language.LONGEST_REMEMBERED else _read_numbers.__wrapped__
+    return read(text)
+
+
+@lru_cache(maxsize=1_024)
+def _read_numbers(text: str) -> frozenset[str]:
     return frozenset(_plain(number) for number in _NUMBER.findall(language.fold(text)))
 
 

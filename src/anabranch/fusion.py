@@ -314,18 +314,21 @@ def fold_copies(passages: Sequence[Passage]) -> list[Passage]:
     return [kept[at] for at in sorted(kept, key=lambda at: (place[at], at))]
 
 
-def absorb(passage: Passage, other: Passage) -> Passage:
-    """``passage`` with the finders, places and similarity of ``other``.
+def absorb(passage: Passage, *others: Passage) -> Passage:
+    """``passage`` with the finders, places and similarity of ``others``.
 
-    The id of ``other`` stays known, so that a query that found it can say what became of it.
+    Their ids stay known, so that a query that found one can say what became of it.
     """
-    similarities = [s for s in (passage.similarity, other.similarity) if s is not None]
-    places = dict.fromkeys((*passage.provenance, *other.provenance))
-    parts = (*passage.merged_from, other.chunk.chunk_id, *other.merged_from)
+    found_by, places = dict.fromkeys(passage.found_by), dict.fromkeys(passage.provenance)
+    parts, similarity = dict.fromkeys(passage.merged_from), passage.similarity
+    for other in others:
+        found_by |= dict.fromkeys(other.found_by)
+        places |= dict.fromkeys(other.provenance)
+        parts |= dict.fromkeys((other.chunk.chunk_id, *other.merged_from))
+        if similarity is None or (other.similarity is not None and other.similarity > similarity):
+            similarity = other.similarity
+    parts.pop(passage.chunk.chunk_id, None)
     return replace(
-        passage,
-        found_by=tuple(dict.fromkeys((*passage.found_by, *other.found_by))),
-        similarity=max(similarities, default=None),
-        provenance=tuple(places),
-        merged_from=tuple(name for name in dict.fromkeys(parts) if name != passage.chunk.chunk_id),
-    )
+        passage, found_by=tuple(found_by), similarity=similarity, provenance=tuple(places),
+        merged_from=tuple(parts),
+    )  # fmt: skip

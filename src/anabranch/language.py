@@ -91,8 +91,9 @@ def has_cjk(text: str) -> bool:
 
 def cjk_share(text: str) -> float:
     """Share of CJK characters among the letters and digits of ``text``."""
-    letters = sum(character.isalnum() for character in text)
-    return len(_CJK_CHARACTER.findall(text)) / letters if letters else 0.0
+    found = len(_CJK_CHARACTER.findall(text))
+    letters = sum(map(str.isalnum, text)) if found else 0  # most texts have no CJK at all
+    return found / letters if letters else 0.0
 
 
 # Share of CJK characters from which a text is in a language of that script, whatever else is in it.

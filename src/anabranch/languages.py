@@ -111,6 +111,11 @@ def is_readable(text: str, languages: Set[str] | None) -> bool:
     latin, others = len(plain.translate(None, _NO_LETTERS)), len(text) - len(plain)
     if latin >= _LEAST_LATIN * (latin + others):
         return True
+    return _is_latin(text)
+
+
+@lru_cache(maxsize=4_096)
+def _is_latin(text: str) -> bool:
     letters = [_script(character) for character in text if character.isalpha()]
     return not letters or letters.count("LATIN") >= _LEAST_LATIN * len(letters)
 

@@ -60,9 +60,7 @@ def merge_to_parents(
 
 
 def _as_parent(parent: Chunk, children: Sequence[Passage]) -> Passage:
-    joined = children[0]
-    for child in children[1:]:
-        joined = absorb(joined, child)
+    joined = absorb(*children)
     parts = dict.fromkeys(
         name for child in children for name in (child.chunk.chunk_id, *child.merged_from)
     )
@@ -102,9 +100,7 @@ def drop_contained(passages: Sequence[Passage]) -> list[Passage]:
 
 def _widened(inside: Sequence[Passage], passage: Passage) -> Passage:
     """``passage`` at the place of the first of those that lie in it."""
-    wide = inside[0]
-    for other in (*inside[1:], passage):
-        wide = absorb(wide, other)
+    wide = absorb(*inside, passage)
     parts = (inside[0].chunk.chunk_id, *wide.merged_from)
     return replace(
         wide,

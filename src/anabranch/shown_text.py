@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from anabranch.types import Evidence
 
@@ -31,6 +32,8 @@ _ADDRESS = (
     rf"|//[\w-]+\.[\w-]{_IN_ADDRESS}*|www\.[\w-]+\.{_IN_ADDRESS}*"
     rf"|(?:javascript|vbscript):{_IN_ADDRESS}+|data:[\w/+.-]*[;,]{_IN_ADDRESS}*"
 )
+# One of these is in every address, and in few other texts; to look for them costs next to nothing.
+_ADDRESS_MARKS = ("//", "www.", "script:", "data:")
 _TARGET = r"\([ \t]*<?(?P<{}>(?:[^()\s<>]|\([^()\s<>]*\))*)>?(?:[ \t]+[\"'(][^)\n]*)?[ \t]*\)"
 _LABEL = r"[^\[\]\n]{0,300}"
 # Tags that load, link or run something, and any tag with attributes, which may do it too.
@@ -168,12 +171,18 @@ def _numbers_between(first: str, last: str, most: int) -> str:
 
 def addresses(texts: Iterable[str]) -> frozenset[str]:
     """Every address that stands in ``texts``, in running text or as the target of a link."""
-    found: set[str] = set()
-    for text in texts:
-        found.update(
-            match.group().rstrip(_BEHIND) for match in re.finditer(_ADDRESS, text, re.IGNORECASE)
-        )
-    return frozenset(found)
+    return frozenset().union(*map(_addresses_in, texts))
+
+
+# The same evidence is looked through for what is told of an answer, for what is proven of it, and
+# for what is shown.
+@lru_cache(maxsize=256)
+def _addresses_in(text: str) -> frozenset[str]:
+    folded = text.casefold()
+    if not any(mark in folded for mark in _ADDRESS_MARKS):
+        return frozenset()
+    found = re.finditer(_ADDRESS, text, re.IGNORECASE)
+    return frozenset(match.group().rstrip(_BEHIND) for match in found)
 
 
 def _unfinished_from(text: str) -> int:

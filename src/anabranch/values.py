@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from anabranch import language
 
@@ -118,10 +119,15 @@ class Value:
 
 def values(text: str) -> Iterator[Value]:
     """The values in ``text``, in order. Numbers without a unit are none, but for years."""
-    for match in _VALUE.finditer(text):
-        found = _value(match)
-        if found is not None:
-            yield found
+    # A passage is read for every sentence that cites it, and for what it contradicts.
+    read = _values if len(text) <= language.LONGEST_REMEMBERED else _values.__wrapped__
+    return iter(read(text))
+
+
+@lru_cache(maxsize=1_024)
+def _values(text: str) -> tuple[Value, ...]:
+    found = map(_value, _VALUE.finditer(text))
+    return tuple(value for value in found if value is not None)
 
 
 def _value(match: re.Match[str]) -> Value | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 Kind = Literal["time", "number", "name", ""]
@@ -94,6 +95,11 @@ _OVERVIEW = re.compile(
 )
 
 
+# A question is asked about for each passage that may answer it.
+_once = lru_cache(maxsize=256)
+
+
+@_once
 def asks_overview(question: str) -> bool:
     """Whether all that is said of something is asked for: "Tell me about X", 介绍一下X."""
     return _OVERVIEW.search(question) is not None
@@ -104,11 +110,13 @@ def without_overview(question: str) -> str:
     return _OVERVIEW.sub(" ", question)
 
 
+@_once
 def units_asked(question: str) -> frozenset[str]:
     """The units of ``values.py`` that tell an answer from another figure; empty where any will do."""
     return next((units for asks, units in _UNITS_ASKED if asks.search(question)), frozenset())
 
 
+@_once
 def kind_asked(question: str) -> Kind:
     """The kind of value that an answer has to have; empty where any text will do."""
     if _ASKS_TIME.search(question):
@@ -118,20 +126,24 @@ def kind_asked(question: str) -> Kind:
     return "name" if _ASKS_NAME.search(question) else ""
 
 
+@_once
 def asks_when(question: str) -> bool:
     """Whether a date is asked for by "when": "which year" says more of what is meant."""
     return _WHEN.search(question) is not None
 
 
+@_once
 def asks_yes_or_no(question: str) -> bool:
     return _YES_OR_NO.search(question) is not None
 
 
+@_once
 def asks_extreme(question: str) -> bool:
     """Whether one of many is asked for: the first, the largest, the only."""
     return _EXTREME.search(question) is not None
 
 
+@_once
 def is_negated(question: str) -> bool:
     """Whether the question asks what is not so."""
     return _NEGATED.search(_EITHER.sub("", question)) is not None

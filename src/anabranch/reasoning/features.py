@@ -23,9 +23,12 @@ from anabranch.reasoning.asked_for import (
 )
 from anabranch.reasoning.passages import (
     GRADED_PASSAGES,
+    LIKENESS,
+    SAME_BEGINNING,
     CutQuestion,
     CutText,
     around,
+    beginnings,
     cut,
     cut_question,
     term_set,
@@ -41,9 +44,6 @@ _NAMED_FIRST = 3
 # One or two matches can be chance, four cannot: beyond that a longer question is not a better one,
 # and a shorter one has matched when all of it has.
 _ENOUGH_TERMS = 4
-# "Electric" and "electrode", "retire" and "retirement": alike enough to count half.
-_SAME_BEGINNING = 5
-_LIKENESS = 0.5
 # Two to the power of: up to seven terms all questions are short, from fifteen on all are long.
 _SHORT = 3.0
 # Deviations above the background that say all there is to say.
@@ -90,18 +90,14 @@ class Asked:
                 held[term] = 1.0
         missing = [term for term in self.cut.terms if term not in held]
         if missing:
-            beginnings = _beginnings(found)
+            standing = beginnings(found)
             for term in missing:
-                if term[:_SAME_BEGINNING] in beginnings:
-                    held[term] = _LIKENESS
+                if term[:SAME_BEGINNING] in standing:
+                    held[term] = LIKENESS
         return held
 
     def coverage(self, held: Mapping[str, float]) -> float:
         return math.fsum(self.weights[term] * credit for term, credit in held.items()) / self.total
-
-
-def _beginnings(found: frozenset[str]) -> frozenset[str]:
-    return frozenset(term[:_SAME_BEGINNING] for term in found if len(term) >= _SAME_BEGINNING)
 
 
 def ask(question: str, passages: Sequence[Passage], lexicon: Lexicon) -> Asked:

@@ -39,6 +39,9 @@ _ASKING = re.compile(
 _LIGHT_STEMS = frozenset(
     ("get", "got", "use", "take", "give", "need", "make", "made", "happen", "mean", "go", "come")
 )
+# "Electric" and "electrode", "retire" and "retirement": alike enough to count half.
+SAME_BEGINNING = 5
+LIKENESS = 0.5
 _WRITTEN_WORD = re.compile(r"[^\W_](?:[^\W_]|['’.,&-](?=[^\W_]))*\+*#?")
 
 
@@ -99,6 +102,12 @@ class CutQuestion:
     @property
     def bigrams(self) -> tuple[tuple[str, str], ...]:
         return tuple(pairwise(self.terms))
+
+
+@lru_cache(maxsize=2_048)
+def beginnings(found: frozenset[str]) -> frozenset[str]:
+    """With what those terms begin that are long enough to be alike by that."""
+    return frozenset(term[:SAME_BEGINNING] for term in found if len(term) >= SAME_BEGINNING)
 
 
 @lru_cache(maxsize=1_024)

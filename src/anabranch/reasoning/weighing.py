@@ -11,12 +11,12 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from types import MappingProxyType
 
 from anabranch import language
 from anabranch.reasoning import passages as features
 from anabranch.reasoning.asked_for import asks_overview, kind_asked, units_asked, without_overview
+from anabranch.reasoning.passages import LIKENESS, SAME_BEGINNING, beginnings
 from anabranch.reasoning.presenting import Unit, units
 from anabranch.reasoning.qualities import other_forms, with_noun
 from anabranch.types import Evidence
@@ -36,9 +36,6 @@ _HAS_TIME = re.compile(
 )
 
 
-# "Weigh" and "weight", "retire" and "retirement": alike enough to count half.
-_SAME_BEGINNING = 5
-_LIKENESS = 0.5
 _NOTHING: frozenset[str] = frozenset()
 # What only announces its page goes behind what says it, unless the page is what is asked about.
 _ANNOUNCED = 0.15
@@ -122,7 +119,7 @@ def weigh(
             likelihood *= _ANNOUNCED
         if overview and _opens_with(unit.shown, asked):
             likelihood *= _DEFINES
-        placed = frozenset(term for term in forms.terms if forms.credit(term, near))
+        placed = frozenset(forms.credits(near))
         found.append(Candidate(number, index, unit, likelihood, asked & said, names & near, placed))
     return found
 
@@ -168,8 +165,8 @@ def measure(
             given = _gives(kind, asked, unit.shown)
             # A heading is read with what stands below it, where that can be what is asked for.
             headed = unit.headed if given >= 0 else _NOTHING
-            own = terms.coverage(unit.terms | headed, weights)
-            placed = terms.coverage(unit.terms | unit.setting | place, weights)
+            own = terms.coverage(terms.credits(unit.terms | headed), weights)
+            placed = terms.coverage(terms.credits(unit.terms | unit.setting | place), weights)
             similarity = _similarity(one, unit)
             if similarity is None:  # No vectors: words stand in for meaning.
                 similarity = closest * placed if closest else 0.7 * placed
@@ -193,9 +190,8 @@ def _weights(asked: _Terms, pieces: Sequence[Unit]) -> dict[str, float]:
     What stands nowhere tells nothing apart: a word that the documents put in another way, a pair of
     Chinese characters over the seam of two words.
     """
-    counts = {
-        term: math.fsum(asked.credit(term, unit.terms) for unit in pieces) for term in asked.terms
-    }
+    held = [asked.credits(unit.terms) for unit in pieces]
+    counts = {term: math.fsum([one.get(term, 0.0) for one in held]) for term in asked.terms}
     raw = {
         term: math.log(1 + (len(pieces) + 1) / (count + 1))
         for term, count in counts.items()
@@ -227,22 +223,23 @@ class _Terms:
     terms: tuple[str, ...]
     other_forms: Mapping[str, frozenset[str]]
 
-    def credit(self, term: str, found: frozenset[str]) -> float:
-        """1 where the term or another form of it stands, less where only its beginning does."""
-        if term in found or not self.other_forms.get(term, _NOTHING).isdisjoint(found):
-            return 1.0
-        beginning = term[:_SAME_BEGINNING]
-        return (
-            _LIKENESS if len(term) >= _SAME_BEGINNING and beginning in _beginnings(found) else 0.0
-        )
+    def credits(self, found: frozenset[str]) -> dict[str, float]:
+        """1 for a term that stands, or that another form of stands for, less where only its
+        beginning does; those of which nothing stands are left out."""
+        held = {term: 1.0 for term in self.terms if term in found}
+        for term, forms in self.other_forms.items():
+            if not forms.isdisjoint(found):
+                held[term] = 1.0
+        missing = [t for t in self.terms if t not in held and len(t) >= SAME_BEGINNING]
+        if missing:
+            standing = beginnings(found)
+            for term in missing:
+                if term[:SAME_BEGINNING] in standing:
+                    held[term] = LIKENESS
+        return held
 
-    def coverage(self, found: frozenset[str], weights: Mapping[str, float]) -> float:
-        return math.fsum(weight * self.credit(term, found) for term, weight in weights.items())
-
-
-@lru_cache(maxsize=8_192)
-def _beginnings(found: frozenset[str]) -> frozenset[str]:
-    return frozenset(term[:_SAME_BEGINNING] for term in found if len(term) >= _SAME_BEGINNING)
+    def coverage(self, held: Mapping[str, float], weights: Mapping[str, float]) -> float:
+        return math.fsum([weights.get(term, 0.0) * credit for term, credit in held.items()])
 
 
 def _asked_terms(question: str) -> _Terms:
@@ -259,10 +256,14 @@ def _asked_terms(question: str) -> _Terms:
 def _similarity(evidence: Evidence, unit: Unit) -> float | None:
     """The best cosine of a window that has most of the piece; None where none is known."""
     start, end = evidence.start + unit.start, evidence.start + unit.end
+    most = (end - start) / 2
     found = [
         window.cosine
         for window in evidence.windows
-        if 2 * (min(end, window.end) - max(start, window.start)) > end - start
+        # Looked at a hundred times for a piece of evidence: min and max would be most of the work.
+        if (end if end < window.end else window.end)
+        - (start if start > window.start else window.start)
+        > most
     ]
     return max(max(found), 0.0) if found else None
 
