@@ -41,8 +41,8 @@ def test_requests_are_counted_by_route_and_status(client: httpx.Client) -> None:
 
 
 def test_methods_that_a_client_makes_up_are_one(client: httpx.Client) -> None:
-    for number in range(3):
-        client.request(f"MADEUP{number}", "/v1/me")
+    for method in ("PROPFIND", "MKCOL", "REPORT"):  # others never get past the faster parser
+        client.request(method, "/v1/me")
     methods = {labels[0] for labels in counted(client, "anabranch_requests_total")}
     assert methods == {"other"}
 
