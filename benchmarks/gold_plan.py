@@ -33,12 +33,16 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT)]
 
 from benchmarks.conversations import likeness, write_searchable  # noqa: E402
 
+from anabranch.evaluation import labels  # noqa: E402
 from anabranch.evaluation.datasets import EvalQuery, load_dataset  # noqa: E402
 from anabranch.evaluation.evaluation import Request, evaluate  # noqa: E402
 from anabranch.evaluation.runs import Way  # noqa: E402
+from anabranch.reasoning.llm_planning import TURNS_READ  # noqa: E402
 from anabranch.settings import load_settings  # noqa: E402
 from scripted_model import SIMPLE, Line, ScriptedModel, question_of, role_of  # noqa: E402
 
+# Of each turn a planner reads more than this.
+_SURE_CHARACTERS = 500
 _REFERENCE = re.compile(r"#(\d)")
 Plan = Mapping[str, Any]
 # The plan for what a request to the model asks.
@@ -82,16 +86,25 @@ def parts_planner(queries: Sequence[EvalQuery], *, fill: str) -> Planner:
 def rewrite_planner(queries: Sequence[EvalQuery]) -> Planner:
     """Plans with people's rewrites.
 
-    Many conversations have the same question ("Why?"): which one it is, what was said last tells.
+    Many conversations have the same question ("Why?"): which one it is, the turns before it tell.
     """
-    same: dict[str, list[EvalQuery]] = defaultdict(list)
+    same: dict[str, list[tuple[list[str], str]]] = defaultdict(list)
     for query in queries:
-        same[" ".join(query.text.split())].append(query)
+        question = " ".join(query.text.split())
+        same[question].append((_said(query), str(query.metadata["rewrite"])))
 
     def plan(request: Mapping[str, Any]) -> Plan:
-        asked = str(request["messages"][-1]["content"])
-        meant = [q for q in same[question_of(request)] if _last_said(q) in asked]
-        rewrites = {str(query.metadata["rewrite"]) for query in meant}
+        asked = " ".join(str(request["messages"][-1]["content"]).split())
+        meant = [
+            (len(said), rewrite)
+            for said, rewrite in same[question_of(request)]
+            if all(text in asked for text in said)
+        ]
+        longest = max((count for count, _ in meant), default=0)
+        if not longest:  # nothing was said before: there is nothing to rewrite by
+            return SIMPLE
+        # The beginning of another conversation may be in this one; the whole of it is not.
+        rewrites = {rewrite for count, rewrite in meant if count == longest}
         if len(rewrites) != 1:
             raise LookupError(f"{len(rewrites)} rewrites for {question_of(request)!r}")
         return {**SIMPLE, "standalone": rewrites.pop()}
@@ -99,9 +112,10 @@ def rewrite_planner(queries: Sequence[EvalQuery]) -> Planner:
     return plan
 
 
-def _last_said(query: EvalQuery) -> str:
-    history = query.metadata.get("history") or [{"text": ""}]
-    return " ".join(str(history[-1]["text"]).split())
+def _said(query: EvalQuery) -> list[str]:
+    """What a planner reads of the turns before ``query``, as far as it is sure to be whole."""
+    turns = labels.history(query)[-TURNS_READ:]
+    return [" ".join(turn.text.split())[:_SURE_CHARACTERS] for turn in turns]
 
 
 def measured(asking: Request, planner: Planner) -> dict[str, Any]:
@@ -127,7 +141,8 @@ def measured(asking: Request, planner: Planner) -> dict[str, Any]:
 def planners(queries: Sequence[EvalQuery]) -> dict[str, Planner]:
     """What the set's labels allow to be replied, by name."""
     if any(query.metadata.get("rewrite") for query in queries):
-        return {"rewrites": rewrite_planner(queries)}
+        # Beside people's rewrites, what the question finds without any completion.
+        return {"as_asked": lambda request: SIMPLE, "rewrites": rewrite_planner(queries)}
     fills = ["questions"]
     steps = (step for query in queries for step in query.metadata.get("sub_questions", ()))
     if any(isinstance(step, Mapping) and step.get("answer") for step in steps):
@@ -148,7 +163,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         found: dict[str, Any] = {}
-        dataset = load_dataset(arguments.dataset, split=arguments.split, limit=arguments.limit)
+        dataset = load_dataset(arguments.dataset, split=arguments.split)
         searched = arguments.dataset
         if dataset.corpus is None:
             found["likeness"] = likeness(dataset.queries)

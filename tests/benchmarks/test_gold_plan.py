@@ -70,11 +70,22 @@ def test_the_f1_counts_a_word_as_often_as_it_is_there() -> None:
 
 def test_the_same_question_is_rewritten_by_its_conversation() -> None:
     elsewhere = turn("d_2", "Why?", "Who left?", "Somebody else", rewrite="Why did somebody leave?")
-    (plan,) = planners([THIRD, elsewhere]).values()
-    assert plan(asking("Why?", "I don't know."))["standalone"] == THIRD.metadata["rewrite"]
-    assert plan(asking("Why?", "Somebody else"))["standalone"] == "Why did somebody leave?"
-    with pytest.raises(LookupError, match="0 rewrites"):
-        plan(asking("Why?", "Something that nobody said"))
+    begun = turn("e_2", "Why?", "What group disbanded?", "The Mothers of Invention", rewrite="?")
+    plan = planners([THIRD, elsewhere, begun])["rewrites"]
+    said = [item["text"] for item in THIRD.metadata["history"]]
+    assert plan(asking("Why?", *said))["standalone"] == THIRD.metadata["rewrite"]
+    assert plan(asking("Why?", *said[:2]))["standalone"] == "?"
+    assert plan(asking("Why?", "Who left?", "Somebody else"))["standalone"] == (
+        "Why did somebody leave?"
+    )
+    assert plan(asking("Why?", "Something that nobody said")) == SIMPLE
+
+
+def test_conversations_that_cannot_be_told_apart_are_planned_by_nobody() -> None:
+    twin = turn("d_2", SECOND.text, "What group disbanded?", "The Mothers of Invention")
+    plan = planners([SECOND, twin])["rewrites"]
+    with pytest.raises(LookupError, match="2 rewrites"):
+        plan(asking(SECOND.text, "What group disbanded?", "The Mothers of Invention"))
 
 
 def test_the_answers_are_filled_in_only_where_a_set_has_them() -> None:
