@@ -464,3 +464,18 @@ async def test_what_weighs_has_a_weight_in_either_language_and_any_unit() -> Non
     for question in ("How heavy is the Heron?", "Heron多重？", "Does the Heron weigh 3.4 kg?"):
         grade_ = await grade(question, [sheet])
         assert grade_.answerability == "sufficient", question
+
+
+async def test_a_claim_is_not_asked_about_for_what_is_missing() -> None:
+    asked = await grade(
+        "Which days of annual leave do employees in Berlin receive each year, and which in Quorx?",
+        [BERLIN],
+    )
+    claimed = await grade(
+        "Employees in Berlin receive 30 days of annual leave each year, as the employees of the other "
+        "offices and Quorx do.",
+        [BERLIN],
+    )
+    assert asked.answerability == claimed.answerability == "partial"
+    assert asked.missing_slots == ("Quorx",)
+    assert claimed.missing_slots == ()

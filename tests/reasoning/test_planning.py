@@ -127,7 +127,10 @@ async def test_the_reason_names_the_parts() -> None:
                 "What are the sick leave rules in Boston?",
             ],
         ),
-        ("Is Orion heavier than Lyra?", ["How heavy is Orion?", "How heavy is Lyra?"]),
+        (
+            "Is Orion heavier than Lyra?",
+            ["What is the weight of Orion?", "What is the weight of Lyra?"],
+        ),
         (
             "Which company was founded first, Acme or Globex?",
             ["When was Acme founded?", "When was Globex founded?"],

@@ -15,6 +15,7 @@ from importlib import resources
 from typing import Any, Literal
 
 from anabranch import language
+from anabranch.clauses import asks
 from anabranch.lexicon import Lexicon
 from anabranch.reasoning import passages as texts
 from anabranch.reasoning.ambiguity import Ambiguity, several_candidates, unresolved_reference
@@ -328,6 +329,8 @@ def _missing_slots(
     if verdict.answerability == "sufficient":
         return ()
     lacking = specifics(asked, measured.missing)
+    if verdict.answerability == "partial" and not asks(asked.cut.text):
+        return ()  # A claim leaves nothing open: it is held against what there is.
     if verdict.answerability == "none":  # Nobody is asked about these; they say what was not found.
         lacking = lacking or measured.missing
     return texts.written(asked.cut.text, lacking)

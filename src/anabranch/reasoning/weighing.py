@@ -37,6 +37,10 @@ _HAS_TIME = re.compile(
 
 
 _NOTHING: frozenset[str] = frozenset()
+# What the title or the path of a page says holds for all its sentences, and tells little of one: "Berlin office"
+# on the page of the Berlin office. Of .3 and 1 on samples of squad2, nq_open and cmrc2018: .976 and .973, .941 and
+# .936, .911 and .900 answered.
+_SAID_BY_PAGE = 0.3
 # What only announces its page goes behind what says it, unless the page is what is asked about.
 _ANNOUNCED = 0.15
 # Where all that is said of a thing is asked for, a sentence that has it as its subject says what it is.
@@ -159,13 +163,14 @@ def measure(
     found = []
     for number, (one, pieces) in enumerate(zip(evidence, passages, strict=True)):
         place = _place(one)
+        telling = _within_page(weights, terms, place)
         for index, unit in enumerate(pieces):
             if not unit.can_answer:
                 continue
             given = _gives(kind, asked, unit.shown)
             # A heading is read with what stands below it, where that can be what is asked for.
             headed = unit.headed if given >= 0 else _NOTHING
-            own = terms.coverage(terms.credits(unit.terms | headed), weights)
+            own = terms.coverage(terms.credits(unit.terms | headed), telling)
             placed = terms.coverage(terms.credits(unit.terms | unit.setting | place), weights)
             similarity = _similarity(one, unit)
             if similarity is None:  # No vectors: words stand in for meaning.
@@ -202,6 +207,19 @@ def _weights(asked: _Terms, pieces: Sequence[Unit]) -> dict[str, float]:
             raw[term] /= math.sqrt(len(run))
     total = math.fsum(raw.values()) or 1.0
     return {term: weight / total for term, weight in raw.items()}
+
+
+def _within_page(
+    weights: Mapping[str, float], asked: _Terms, place: frozenset[str]
+) -> dict[str, float]:
+    """``weights`` among the sentences of one page, summing to 1: what stands in ``place`` tells little."""
+    said = asked.credits(place)
+    told = {
+        term: weight * (_SAID_BY_PAGE if said.get(term) == 1.0 else 1.0)
+        for term, weight in weights.items()
+    }
+    total = math.fsum(told.values()) or 1.0
+    return {term: weight / total for term, weight in told.items()}
 
 
 def _runs(terms: Iterable[str]) -> list[list[str]]:
