@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from anabranch.bridging import (
-    CLAUSE_WEIGHT,
     DOCUMENTS_LIFTED,
     HIGHEST_SHARE,
     Bridge,
@@ -14,6 +15,7 @@ from anabranch.bridging import (
     Question,
     follow_ups,
     lift,
+    shares,
     weigh,
 )
 from anabranch.lexicon import Lexicon, combine, mine
@@ -51,6 +53,26 @@ def test_titles_come_before_names_in_the_text() -> None:
 
 def test_a_file_name_is_no_title() -> None:
     assert proposed("how long is leave", about("leave.md", "annual leave is long")) == []
+
+
+def test_a_date_leads_nowhere_and_a_name_with_a_date_does() -> None:
+    text = "Brother was recorded in May 1991 on 24th August, after the Summer of 1990."
+    names = {item.name for item in proposed(SONG, about("", text))}
+    assert names == {"Summer of 1990"}
+
+
+@pytest.mark.parametrize(
+    ("title", "leads"),
+    [
+        ("Songs of a band", True),
+        ("numpy", True),
+        ("what the band of the song did", False),
+        ("The Recording Sessions of an American Rock Band and All of Its Songs", False),
+    ],
+)
+def test_a_title_that_describes_a_topic_is_no_name(title: str, leads: bool) -> None:
+    found = proposed(SONG, about(title, "it was recorded by a band"))
+    assert [item.name for item in found] == ([title] if leads else [])
 
 
 def test_names_asked_for_before_are_not_asked_for_again() -> None:
@@ -104,67 +126,108 @@ def follow_up(name: str, rank: int = 0) -> FollowUp:
     return FollowUp(name, name, 1.0, rank, "x", frozenset({"citi", "form"}))
 
 
-def weights(*found: Found) -> tuple[float, ...]:
-    return weigh(Question.of(SONG, LEXICON), found, {})
+def lifts(*found: Found) -> tuple[Mapping[str, float], ...]:
+    grades = weigh(Question.of(SONG, LEXICON), found, {})
+    best = max((grade for own in grades for grade in own.values()), default=0.0)
+    return tuple(shares(own, best) for own in grades)
 
 
-def test_a_find_that_closes_the_question_weighs_most() -> None:
-    closing = Found(follow_up("Pearl Jam"), [chunk(BAND_TEXT, title="Pearl Jam")])
-    beside = Found(follow_up("Epic Records"), [chunk("A label.", title="Epic")])
-    first, second = weights(closing, beside)
-    assert first == HIGHEST_SHARE
-    assert 0 <= second < first
+BAND = chunk(BAND_TEXT, "band.md", title="Pearl Jam")
+OTHER_BAND = chunk("The city where the band Mudhoney was formed in.", "other.md", title="Mudhoney")
 
 
-def test_the_later_the_passage_that_names_it_the_less_it_weighs() -> None:
-    chunks = [chunk(BAND_TEXT, title="Pearl Jam")]
-    near, far = weights(
-        Found(follow_up("Pearl Jam"), chunks), Found(follow_up("Pearl Jam", 3), chunks)
+def test_a_find_that_closes_the_question_is_lifted_most() -> None:
+    label = chunk("Epic is a label.", "label.md", title="Epic")
+    first, second = lifts(
+        Found(follow_up("Pearl Jam"), [BAND]), Found(follow_up("Epic Records"), [label])
     )
-    assert far < near
+    assert first == {BAND.chunk_id: HIGHEST_SHARE}
+    assert 0 < second[label.chunk_id] < HIGHEST_SHARE
 
 
-def test_a_bridge_that_found_nothing_weighs_nothing() -> None:
-    assert weights(Found(follow_up("Nobody"), [])) == (0.0,)
-    assert weights() == ()
+def test_a_find_that_lacks_the_name_is_no_link_of_the_chain() -> None:
+    (found,) = lifts(Found(follow_up("Pearl Jam"), [OTHER_BAND, BAND]))
+    assert found == {BAND.chunk_id: HIGHEST_SHARE}
+
+
+def test_a_find_that_has_half_of_the_name_is_lifted_less() -> None:
+    half = chunk(BAND_TEXT.replace("Pearl Jam", "Pearl"), "half.md", title="Pearl")
+    (found,) = lifts(Found(follow_up("Pearl Jam"), [BAND, half]))
+    assert 0 < found[half.chunk_id] < found[BAND.chunk_id]
+
+
+def test_the_passage_that_a_name_is_from_is_not_lifted_by_it() -> None:
+    own = FollowUp("Pearl Jam", "Pearl Jam", 1.0, 0, BAND.chunk_id, frozenset({"citi"}))
+    assert lifts(Found(own, [BAND])) == ({},)
+
+
+def test_the_later_the_passage_that_names_it_the_less_it_lifts() -> None:
+    near, far = lifts(
+        Found(follow_up("Pearl Jam"), [BAND]), Found(follow_up("Pearl Jam", 3), [BAND])
+    )
+    assert far[BAND.chunk_id] < near[BAND.chunk_id]
+
+
+def test_only_the_first_finds_are_lifted() -> None:
+    chunks = [
+        chunk(BAND_TEXT, f"{number}.md", title="Pearl Jam")
+        for number in range(DOCUMENTS_LIFTED + 1)
+    ]
+    (found,) = lifts(Found(follow_up("Pearl Jam"), chunks))
+    assert list(found) == [one.chunk_id for one in chunks[:DOCUMENTS_LIFTED]]
+
+
+def test_a_bridge_that_found_nothing_lifts_nothing() -> None:
+    assert lifts(Found(follow_up("Nobody"), [])) == ({},)
+    assert lifts() == ()
+
+
+def test_nothing_is_lifted_higher_than_what_it_is_measured_by() -> None:
+    found = shares({"a": 0.2, "b": 0.8, "c": 1.6}, 0.8)
+    assert found == {"a": pytest.approx(HIGHEST_SHARE / 2), "b": HIGHEST_SHARE, "c": HIGHEST_SHARE}
+    assert shares({"a": 0.2}, 0.0) == {}
 
 
 # ------------------------------------------------------------------------------------------ lifting
 
 
-def test_the_first_finds_are_lifted_below_the_best_and_the_rest_comes_last() -> None:
-    bridge = {f"n{place}": 4.0 - place for place in range(DOCUMENTS_LIFTED + 1)}
-    ranked = lift({"a": 3.0, "b": 1.0, "c": -1.0}, [Bridge(bridge, 0.8)])
-    assert list(ranked)[:2] == ["a", "n0"]
-    assert ranked["n0"] == pytest.approx(0.8 * 3.0)
-    assert list(ranked)[-1] == f"n{DOCUMENTS_LIFTED}"
+def test_a_find_stands_at_its_share_of_the_best_and_the_rest_comes_last() -> None:
+    bridge = Bridge({"n": 4.0, "m": 2.0, "o": 1.0}, {"n": 0.8, "m": 0.6})
+    ranked = lift({"a": 3.0, "b": 1.0, "c": -1.0}, [bridge])
+    assert list(ranked) == ["a", "n", "b", "m", "c", "o"]
+    assert ranked["n"] == pytest.approx(0.8 * 3.0)
+    assert ranked["m"] == pytest.approx(0.6 * 3.0 * 2.0 / 4.0)
 
 
-def test_a_bridge_without_weight_lifts_nothing() -> None:
-    ranked = lift({"a": 3.0, "b": -1.0}, [Bridge({"b": 2.0, "n": 1.0}, 0.0)])
+def test_a_bridge_without_a_share_lifts_nothing() -> None:
+    ranked = lift({"a": 3.0, "b": -1.0}, [Bridge({"b": 2.0, "n": 1.0}, {})])
     assert list(ranked) == ["a", "b", "n"]
     assert ranked["b"] == -1.0
 
 
 def test_a_bridge_lifts_nothing_out_of_nothing() -> None:
-    assert lift({}, [Bridge({"n": 1.0}, 0.8)]) == {}
+    assert lift({}, [Bridge({"n": 1.0}, {"n": 0.8})]) == {}
+
+
+def test_a_find_of_a_name_stands_no_higher_beside_clauses() -> None:
+    first = {"a": 2.0, "b": 1.0, "c": -1.0}
+    name = Bridge({"n": 3.0}, {"n": 0.5})
+    clause = Bridge({"a": 4.0}, {}, is_clause=True)
+    assert lift(first, [name, clause])["n"] == lift(first, [name])["n"] == 1.0
 
 
 def test_what_a_clause_finds_counts_beside_what_the_question_finds() -> None:
     first = {"a": 2.0, "b": 1.0, "c": -1.0}
-    clauses = [Bridge(found, 1.0, is_clause=True) for found in ({"b": 1.5, "n": 4.0}, {"b": 0.5})]
+    clauses = [Bridge(found, {}, is_clause=True) for found in ({"b": 1.5, "n": 4.0}, {"b": 0.5})]
     ranked = lift(first, clauses)
     assert ranked == {"n": 3.0, "b": 2.5, "a": 2.0, "c": -1.0}
 
 
 def test_a_name_of_full_weight_is_no_clause() -> None:
-    assert lift({"a": 2.0, "c": -1.0}, [Bridge({"n": 4.0}, 1.0)])["n"] == 2.0
+    assert lift({"a": 2.0, "c": -1.0}, [Bridge({"n": 4.0}, {"n": 1.0})])["n"] == 2.0
 
 
-def test_a_clause_has_the_weight_of_the_question_and_takes_none_from_the_names() -> None:
+def test_a_clause_lifts_nothing_and_takes_nothing_from_the_names() -> None:
     clause = FollowUp("what", "what", 1.0, 0, "x", frozenset(), is_clause=True)
-    found = weights(
-        Found(clause, [chunk(SONG_TEXT, title="Brother")]),
-        Found(follow_up("Pearl Jam"), [chunk(BAND_TEXT, title="Pearl Jam")]),
-    )
-    assert found == (CLAUSE_WEIGHT, HIGHEST_SHARE)
+    found = lifts(Found(clause, [BAND]), Found(follow_up("Pearl Jam"), [BAND]))
+    assert found == ({}, {BAND.chunk_id: HIGHEST_SHARE})

@@ -3,9 +3,9 @@
 "Who founded the company that made X?" cannot be searched whole: the passage about X names the
 company, and only then can its founder be looked for. So the names that the best passages bring in
 and the question does not have are candidates (titles first, then names in the sentences closest to
-the question), each a query of its own with the question's words that are still open. What comes
-back is graded by how much of the question it closes, and lifted among the first hop's passages
-without removing any: the idea of multi-hop retrievers (Xiong et al. 2021, "Answering complex
+the question), each a query of its own with the question's words that are still open. Each find is
+graded by how much it has of the name and closes of the question, and lifted among the first hop's
+passages without removing any: the idea of multi-hop retrievers (Xiong et al. 2021, "Answering complex
 open-domain questions with multi-hop dense retrieval"), with counting in place of training.
 Figures: docs/decisions/0002-fusion.md.
 """
@@ -31,7 +31,7 @@ from anabranch.language import (
     words,
 )
 from anabranch.lexicon import Lexicon
-from anabranch.names import names_in_sentence
+from anabranch.names import LONGEST_NAME, names_in_sentence
 from anabranch.types import Chunk, Passage
 
 PASSAGES_READ = 4
@@ -39,12 +39,14 @@ SENTENCES_READ = 3
 # The prior of a title: a document that is about a name says more of it than one that mentions it.
 TITLE_PRIOR = 1.5
 NAME_PRIOR = 1.0
+# A title in small letters of as many words is a description; fewer may be a name ("numpy").
+DESCRIPTION_WORDS = 4
 # A clause is a part of the question, and counts like the question. Its first documents do: one
 # that it finds further down it found by a word or two.
 CLAUSE_WEIGHT = 1.0
 CLAUSE_DOCUMENTS = 10
-# Of each follow-up query as many documents as this are lifted.
-DOCUMENTS_LIFTED = 2
+# Of each follow-up query as many finds as this are graded, each for itself, and lifted.
+DOCUMENTS_LIFTED = 3
 POWER = 0.5
 # How far below the best of the first hop the best find of a bridge stands. From .75 up it pushes
 # the one document of a plain question down (.006 nDCG@10); below .6 chains lose what they gain.
@@ -57,6 +59,11 @@ _TITLE_CHARACTERS = 60
 _WORD = re.compile(r"[^\W_](?:[\w'’&/-]|\.(?=\w))*")
 _FILE_NAME = re.compile(r"\.[A-Za-z0-9]{1,5}\Z")
 _PARENTHESIS = re.compile(r"\s*[(（][^()（）]*[)）]")
+_NUMBER = re.compile(r"\d[\d.,/-]*(?:st|nd|rd|th|s)?")
+_WORDS_OF_DATES = frozenset(
+    "january february march april may june july august september october november december "  # noqa: SIM905
+    "monday tuesday wednesday thursday friday saturday sunday of in on and the".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +166,8 @@ def _discounted(worth: float, rank: int) -> float:
 
 def _offered(question: Question, chunk: Chunk) -> Iterator[tuple[str, float]]:
     """The title, then names in the sentences that cover most of the question."""
-    title = _PARENTHESIS.sub("", chunk.title).strip()
-    if title and not _FILE_NAME.search(title):
+    title = _title_of(chunk)
+    if title and not _FILE_NAME.search(title) and not _is_description(title):
         yield title, TITLE_PRIOR
     sentences = [chunk.text[start:end] for start, end in sentence_spans(chunk.text)]
     wanted = set(question.weights)
@@ -168,7 +175,28 @@ def _offered(question: Question, chunk: Chunk) -> Iterator[tuple[str, float]]:
     best = sorted(range(len(sentences)), key=lambda index: (-covered[index], index))
     for index in best[:SENTENCES_READ]:
         for name in names_in_sentence(sentences[index]):
-            yield name, NAME_PRIOR
+            if not _is_date(name):
+                yield name, NAME_PRIOR
+
+
+def _title_of(chunk: Chunk) -> str:
+    return _PARENTHESIS.sub("", chunk.title).strip()
+
+
+def _is_description(title: str) -> bool:
+    """Whether a title tells a topic ("heat flow in composite slabs") and names nothing.
+
+    Followed up it is a second question about the same topic, not the next link of a chain.
+    """
+    in_small_letters = title.islower() and title.count(" ") >= DESCRIPTION_WORDS - 1
+    return len(title) > LONGEST_NAME or in_small_letters
+
+
+def _is_date(name: str) -> bool:
+    """Whether a name is only a date or a number: what else happened then answers nothing."""
+    return all(
+        fold(word) in _WORDS_OF_DATES or _NUMBER.fullmatch(word) for word in _WORD.findall(name)
+    )
 
 
 def _words_with(text: str, open_terms: AbstractSet[str]) -> list[str]:
@@ -208,50 +236,68 @@ class Found:
 
 def weigh(
     question: Question, found: Sequence[Found], similarity: Mapping[str, float]
-) -> tuple[float, ...]:
-    """How high each name may lift what it found, 0 to ``HIGHEST_SHARE``; of a clause
-    ``CLAUSE_WEIGHT``.
+) -> tuple[Mapping[str, float], ...]:
+    """How much of the question each find of a follow-up closes, by chunk id; only what does at all.
 
-    ``similarity`` is the cosine of chunks with the question; one that the first hop's dense leg
-    did not see is taken to be as far as the farthest that it saw.
+    Of a clause nothing: what it finds is added, not lifted. ``similarity`` is the cosine of chunks
+    with the question; one that the first hop's dense leg did not see is taken to be as far as the
+    farthest that it saw.
     """
     farthest = min(similarity.values(), default=0.0)
-    grades = [
-        max(
-            (
-                _grade(question, one.follow_up, chunk, similarity.get(chunk.chunk_id, farthest))
-                for chunk in one.chunks[:DOCUMENTS_LIFTED]
-            ),
-            default=0.0,
-        )
-        for one in found
-    ]
-    names = [grade for grade, one in zip(grades, found, strict=True) if not one.follow_up.is_clause]
-    best = max(names, default=0.0)
-    return tuple(
-        CLAUSE_WEIGHT
-        if one.follow_up.is_clause
-        else HIGHEST_SHARE * (grade / best) ** POWER
-        if grade > 0
-        else 0.0
-        for grade, one in zip(grades, found, strict=True)
-    )
+    read: dict[str, frozenset[str]] = {}
+    grades: list[dict[str, float]] = []
+    for one in found:
+        own: dict[str, float] = {}
+        for chunk in () if one.follow_up.is_clause else one.chunks[:DOCUMENTS_LIFTED]:
+            key = chunk.chunk_id
+            if key not in read:  # names of one passage often find the same
+                read[key] = _terms_of(chunk)
+            cosine = similarity.get(key, farthest)
+            own[key] = _grade(question, one.follow_up, chunk, read[key], cosine)
+        grades.append({key: grade for key, grade in own.items() if grade > 0})
+    return tuple(grades)
 
 
-def _grade(question: Question, follow_up: FollowUp, chunk: Chunk, cosine: float) -> float:
+def shares(grades: Mapping[str, float], best: float) -> dict[str, float]:
+    """How high finds with ``grades`` may be lifted: shares of the best score of the first hop, by
+    chunk id; ``HIGHEST_SHARE`` for what is as good as ``best``, or better."""
+    return {
+        key: HIGHEST_SHARE * min(1.0, grade / best) ** POWER
+        for key, grade in grades.items()
+        if best > 0
+    }
+
+
+def _grade(
+    question: Question,
+    follow_up: FollowUp,
+    chunk: Chunk,
+    found: AbstractSet[str],
+    cosine: float,
+) -> float:
+    """What a find is worth as the next link of a chain; ``found`` are its terms.
+
+    A chain holds by the name: a find that has only the open words of the question is one that the
+    question finds by itself, and the passage that the name is from adds nothing to itself.
+    """
+    if chunk.chunk_id == follow_up.source:
+        return 0.0
+    name = set(terms(follow_up.name))
     worth = (
-        _TITLE_SHARE * follow_up.prior * _title_match(follow_up.name, chunk)
-        + _COVERAGE_SHARE * question.share(follow_up.open_terms, _terms_of(chunk))
+        _TITLE_SHARE * follow_up.prior * _share_of(name, _title_terms(chunk))
+        + _COVERAGE_SHARE * question.share(follow_up.open_terms, found)
         + _COSINE_SHARE * max(0.0, cosine)
     )
-    return _discounted(worth, follow_up.rank)
+    return _discounted(_share_of(name, found) * worth, follow_up.rank)
 
 
-def _title_match(name: str, chunk: Chunk) -> float:
-    """Overlap of the name with the title, or, where there is none, with how the text begins."""
-    title = _PARENTHESIS.sub("", chunk.title).strip() or chunk.text[:_TITLE_CHARACTERS]
-    own, titled = set(terms(name)), set(terms(title))
-    return len(own & titled) / len(own | titled) if own | titled else 0.0
+def _title_terms(chunk: Chunk) -> set[str]:
+    """Those of the title, or, where there is none, of how the text begins."""
+    return set(terms(_title_of(chunk) or chunk.text[:_TITLE_CHARACTERS]))
+
+
+def _share_of(wanted: AbstractSet[str], found: AbstractSet[str]) -> float:
+    return len(wanted & found) / len(wanted) if wanted else 0.0
 
 
 def _terms_of(chunk: Chunk) -> frozenset[str]:
@@ -263,10 +309,10 @@ def _terms_of(chunk: Chunk) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """What one follow-up found: its own fused ranking, best first, and its weight (``weigh``)."""
+    """What one follow-up found: its own fused ranking, best first, and what it may lift (``weigh``)."""
 
     ranking: Mapping[str, float]
-    weight: float
+    lifts: Mapping[str, float]
     is_clause: bool = False
 
 
@@ -274,21 +320,20 @@ def lift(fused: Mapping[str, float], bridges: Sequence[Bridge]) -> dict[str, flo
     """``fused`` with what follow-ups found, best first; nothing of it goes.
 
     What a clause found has the score of the clause that it answers best added, as standard as the
-    question's own. The first documents of a name stand at its share of the best score, in
-    proportion to their own scores, and never lower than they stood; the rest of what only
-    follow-ups found comes after everything else.
+    question's own. What a name may lift stands at its share of the question's own best score, in
+    proportion to what the name's query gave it, and never lower than it stood; the rest of what
+    only follow-ups found comes after everything else.
     """
     if not fused:
         return {}
     lifted = _with_clauses(fused, [bridge.ranking for bridge in bridges if bridge.is_clause])
-    top, below = max(lifted.values()), min(fused.values()) - 1.0
+    # Not the best of the sums: beside clauses a name's find would stand twice as high.
+    top, below = max(fused.values()), min(fused.values()) - 1.0
     for bridge in bridges:
         best = max(bridge.ranking.values(), default=0.0)
-        lifts = not bridge.is_clause and bridge.weight > 0 and best > 0 and top > 0
-        for place, (key, score) in enumerate(bridge.ranking.items()):
-            height = below
-            if lifts and place < DOCUMENTS_LIFTED:
-                height = bridge.weight * top * max(0.0, score) / best
+        lifts = bridge.lifts if not bridge.is_clause and best > 0 and top > 0 else {}
+        for key, score in bridge.ranking.items():
+            height = lifts[key] * top * max(0.0, score) / best if key in lifts else below
             lifted[key] = max(lifted.get(key, below), height)
     return best_first(lifted)
 

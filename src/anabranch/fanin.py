@@ -161,8 +161,11 @@ def ranked(
     """
     known = looked.rankings
     rankings = {r.query.id: known.get(r.query.id) or own_ranking(r, context) for r in results}
-    bridges = [result.query for result in results if result.query.kind == "bridge"]
-    combined = lift(looked.scores, [Bridge(rankings[q.id], q.weight, q.is_clause) for q in bridges])
+    bridges = [result for result in results if result.query.kind == "bridge"]
+    combined = lift(
+        looked.scores,
+        [Bridge(rankings[r.query.id], r.lifts, r.query.is_clause) for r in bridges],
+    )
     own = [r for r in results if r.query.kind != "bridge" and r.query.retriever is None]
     combined = with_the_rest(combined, [leg for result in own for leg in result.legs])
     rankings |= {r.query.id: with_the_rest(rankings[r.query.id], r.legs) for r in own}
@@ -170,7 +173,7 @@ def ranked(
     if most is not None:
         combined = dict(islice(combined.items(), most))
     asked = [result.query.id for result in results if result.query.kind in QUESTION_KINDS]
-    finders = _finders(rankings, {query.id for query in bridges})
+    finders = _finders(rankings, {result.query.id for result in bridges})
     return deduplicate(to_passages(combined, results, finders, similar_to=asked)), rankings
 
 

@@ -304,11 +304,15 @@ class LegResult:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """What one query found over its legs."""
+    """What one query found over its legs.
+
+    ``lifts``: of a follow-up, how high it lifts what it found, by chunk id.
+    """
 
     query: Query
     legs: tuple[LegResult, ...]
     elapsed_ms: float = 0.0
+    lifts: Mapping[str, float] = field(default_factory=lambda: EMPTY)
 
     @property
     def status(self) -> QueryStatus:

@@ -19,8 +19,8 @@ SCORES = st.integers(-40, 40).map(lambda quarters: quarters / 4)
 RANKINGS = st.dictionaries(KEYS, SCORES, max_size=6).map(
     lambda scores: dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
 )
-WEIGHTS = st.sampled_from([0.0, 0.3, 0.65])
-BRIDGES = st.lists(st.builds(Bridge, RANKINGS, WEIGHTS, st.booleans()), max_size=4)
+LIFTS = st.dictionaries(KEYS, st.sampled_from([0.3, 0.65]), max_size=4)
+BRIDGES = st.lists(st.builds(Bridge, RANKINGS, LIFTS, st.booleans()), max_size=4)
 TEXTS = st.text(max_size=80) | st.lists(
     st.sampled_from(
         [
