@@ -114,6 +114,7 @@ def test_a_copy_that_was_merged_counts_as_found(report: dict[str, Any]) -> None:
 def test_an_unanswerable_question_is_told_from_the_answerable_ones(report: dict[str, Any]) -> None:
     assert report["answerability"]["n"] == 5
     assert report["answerability"]["auroc"] == 1.0
+    assert report["answerability"]["auroc_interval"] == [1.0, 1.0]
     assert report["answerability"]["no_knowledge"]["recall"] == 1.0
 
 

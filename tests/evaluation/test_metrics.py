@@ -8,6 +8,7 @@ import pytest
 from anabranch.errors import MissingExtraError
 from anabranch.evaluation.metrics import (
     auroc,
+    auroc_interval,
     contains_gold,
     mean_by_metric,
     precision_recall,
@@ -103,3 +104,25 @@ def test_without_ir_measures_the_command_that_installs_it_is_named(
     monkeypatch.setitem(sys.modules, "ir_measures", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'anabranch\[eval\]'"):
         require_ir_measures()
+
+
+def test_the_interval_of_auroc_holds_it_and_narrows_with_more_questions() -> None:
+    scores, positives = (
+        [0.9, 0.4, 0.7, 0.6, 0.3, 0.5, 0.2, 0.8],
+        [True, True, True, True] + [False] * 4,
+    )
+    few, many = auroc_interval(scores, positives), auroc_interval(scores * 20, positives * 20)
+    area = auroc(scores, positives)
+    assert few is not None
+    assert many is not None
+    assert area is not None
+    assert few[0] < many[0] < area < many[1] < few[1]
+    assert auroc_interval(scores, positives) == few
+
+
+def test_ties_count_half_in_the_interval_of_auroc() -> None:
+    assert auroc_interval([0.5, 0.5, 0.5], [True, True, False]) == (0.5, 0.5)
+
+
+def test_the_interval_of_auroc_is_unknown_with_one_kind_only() -> None:
+    assert auroc_interval([0.5, 0.7], [True, True]) is None

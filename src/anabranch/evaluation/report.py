@@ -89,8 +89,10 @@ def _answerability(asked: Sequence[Asked]) -> dict[str, Any] | None:
     known = [label for _, label in labelled]
     declined = [item.status == "no_knowledge" for item, _ in labelled]
     answered = [item.status in _ANSWERED for item, _ in labelled]
+    confidences = [item.confidence for item, _ in labelled]
     return {
-        "auroc": metrics.auroc([item.confidence for item, _ in labelled], known),
+        "auroc": metrics.auroc(confidences, known),
+        "auroc_interval": metrics.auroc_interval(confidences, known),
         "no_knowledge": metrics.precision_recall(declined, [not value for value in known]),
         "answerable": metrics.precision_recall(answered, known),
         "n": len(labelled),
@@ -206,6 +208,8 @@ def _flat(section: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return " to ".join(map(_shown, value))
     if isinstance(value, float):
         return f"{value:.4f}" if abs(value) <= 1 else f"{value:,.1f}"
     return str(value)
