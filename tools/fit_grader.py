@@ -21,19 +21,32 @@ import numpy as np
 import numpy.typing as npt
 from grader_pairs import CHINESE, ENGLISH, MULTILINGUAL, Pair
 
-from anabranch.reasoning.features import ask, features, match
+from anabranch.reasoning.features import features
 from anabranch.reasoning.grading import is_foreign
+from anabranch.reasoning.matching import ask, match
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 OUT = grader_pairs.ROOT / "src" / "anabranch" / "reasoning" / "grade_model.json"
-LEXICAL = (
-    "window_coverage", "passage_coverage", "together_coverage", "bigram_share", "matched_terms",
+_ABSENT = (
     "rarest_absent", "names_absent", "numbers_absent", "unknown_absent", "unknown_names_absent",
 )  # fmt: skip
+LEXICAL = (
+    "window_coverage", "passage_coverage", "together_coverage", "bigram_share", "matched_terms",
+    *_ABSENT, "collection_size",
+)  # fmt: skip
+# Beside cosines, pairs of words and the share of one passage lower what questions of another set,
+# that the fit has not seen, are told apart by.
 DENSE = (
-    "similarity", "similarity_above", "window_similarity", "window_above", "window_mean",
-    "stands_out", "agreement", "leg_agreement", *LEXICAL,
+    "similarity", "window_similarity", "window_mean", "agreement", "window_coverage",
+    "together_coverage", *_ABSENT, "collection_size",
+)  # fmt: skip
+# The cosines of some encoders lie close together: how far one is above the others tells more, and
+# words tell as much as meaning.
+ABOVE = ("similarity_above", "window_above", "stands_out")
+CLOSE = (
+    "similarity", "window_similarity", "window_mean", "agreement", "leg_agreement", *ABOVE,
+    *LEXICAL,
 )  # fmt: skip
 # What is asked for, and how much of it stands where: on topic, words match whether or not the
 # answer is there.
@@ -42,13 +55,13 @@ ANSWER_LEXICAL = (
     "asks_when", "asks_extreme", "asks_yes_or_no", "negated",
 )  # fmt: skip
 # A question in another language than the passages has no words in common with them.
-CROSSLINGUAL = (
-    "similarity", "similarity_above", "window_similarity", "window_above", "window_mean",
-    "stands_out",
-)  # fmt: skip
+CROSSLINGUAL = ("similarity", "window_similarity", "window_mean", *ABOVE, "collection_size")
 ANSWER_CROSSLINGUAL = ("asks_number", "asks_when", "asks_extreme", "asks_yes_or_no", "negated")
 ANSWER_DENSE = ("window_similarity", "stands_out", "agreement", *ANSWER_LEXICAL)
-_LOWERING = ANSWER_CROSSLINGUAL
+_LOWERING = (*ANSWER_CROSSLINGUAL, "collection_size")
+# What answers a long question stands in several passages; what a single one of them has of it says
+# little.
+LONG_DENSE = ("window_mean",)
 # Sets that have questions of both kinds; mass of each in the fit of the second model. Of the long
 # questions there are few that are not answered.
 ANSWERED = {
@@ -63,7 +76,7 @@ RIDGE = 10.0
 STEPS, ROUNDS = 800, 6
 # This share of answerable questions falls below each threshold, by models that never saw their
 # set; every set counts the same.
-WEAK_LOSS, SUFFICIENT_LOSS = 0.05, 0.07
+WEAK_LOSS, SUFFICIENT_LOSS = 0.045, 0.07
 FOLDS, BINS, COVERAGE = 5, 15, 0.6
 
 
@@ -90,6 +103,10 @@ class Table:
 
     def columns(self, names: Sequence[str]) -> Array:
         return self.inputs[:, [self.names.index(name) for name in names]]
+
+    @property
+    def long(self) -> Array:
+        return self.columns(["long"])
 
     @property
     def own(self) -> Flags:
@@ -129,7 +146,7 @@ def measured(pair: Pair) -> Mapping[str, float]:
 def fit(inputs: Array, labels: Array, weights: Array, names: Sequence[str]) -> Array:
     """Ridge logistic regression whose signs make sense; the intercept comes first, unpenalised.
 
-    So is "long", which is an intercept of its own.
+    So is "long", which is the intercept of long questions.
 
     More coverage never lowers and more absence never raises the chance: coverages overlap, and
     left alone they trade weight against each other in ways that only the sets at hand bear out.
@@ -173,18 +190,21 @@ def _topic_weights(rows: Table) -> Array:
     return np.asarray(weights * len(weights), dtype=np.float64)
 
 
-def fit_answer(rows: Table, names: Sequence[str], topic: Array) -> dict[str, Any]:
+def fit_answer(
+    rows: Table, names: Sequence[str], topic: Array, *, of_long: Sequence[str] = ()
+) -> dict[str, Any]:
     """Answered or not, given that it is on topic, from the sets that have both kinds.
 
     ``topic`` is each row's chance to be on topic. An unanswered question may be off topic instead:
     how far it counts is estimated and fitted in turn (Dempster, Laird and Rubin 1977), so that the
-    product of both chances fits. The longer a question, the less the features count in it.
+    product of both chances fits. The longer a question, the less ``names`` count in it, and the
+    more ``of_long``.
     """
     both = np.isin(rows.questions, _sets_of_both(rows)) & rows.own
     rows, topic = rows.where(both), topic[both]
     plain, means, scales = _standard(rows.columns(names))
-    long = rows.columns(["long"])
-    inputs = np.hstack([plain * (1 - long), long])
+    several, long_means, long_scales = _standard(rows.columns(of_long))
+    inputs = np.hstack([plain * (1 - rows.long), several * rows.long, rows.long])
     labels = rows.answerable.astype(np.float64)
     mass = np.zeros(len(labels))
     for name in set(rows.questions):
@@ -193,9 +213,13 @@ def fit_answer(rows: Table, names: Sequence[str], topic: Array) -> dict[str, Any
     for _ in range(ROUNDS):
         on_topic = topic * (1 - answered) / (1 - topic * answered + 1e-9)
         weights = mass * np.where(labels > 0, 1.0, on_topic)
-        found = fit(inputs, labels, weights, (*names, "long"))
+        found = fit(inputs, labels, weights, (*names, *of_long, "long"))
         answered = 1 / (1 + np.exp(-(found[0] + inputs @ found[1:])))
-    return _stored(names, means, scales, found[:-1]) | {"long": round(float(found[-1]), 5)}
+    weighed, of_several = found[: len(names) + 1], found[len(names) + 1 : -1]
+    of_several = np.concatenate([found[:1] + found[-1], of_several])
+    return _stored(names, means, scales, weighed) | {
+        "long": _stored(of_long, long_means, long_scales, of_several)
+    }
 
 
 def _sets_of_both(rows: Table) -> list[str]:
@@ -223,12 +247,15 @@ def _stored(names: Sequence[str], means: Array, scales: Array, found: Array) -> 
 
 
 def predict(model: Mapping[str, Any], rows: Table) -> Array:
-    inputs = (rows.columns(model["features"]) - model["means"]) / model["scales"]
-    z = inputs @ np.array(model["coefficients"])
+    z = _sum(model, rows)
     if "long" in model:
-        long = rows.columns(["long"])[:, 0]
-        z = (1 - long) * z + long * model["long"]
-    return np.asarray(1 / (1 + np.exp(-(z + model["intercept"]))), dtype=np.float64)
+        z += rows.long[:, 0] * (_sum(model["long"], rows) - z)
+    return np.asarray(1 / (1 + np.exp(-z)), dtype=np.float64)
+
+
+def _sum(model: Mapping[str, Any], rows: Table) -> Array:
+    inputs = (rows.columns(model["features"]) - model["means"]) / model["scales"]
+    return np.asarray(inputs @ np.array(model["coefficients"]) + model["intercept"])
 
 
 # ------------------------------------------------------------------------------------- measuring
@@ -249,6 +276,7 @@ def crossed(
     topic: Sequence[str],
     answer: Sequence[str],
     *,
+    of_long: Sequence[str] = (),
     second: Mapping[str, Any] | None = None,
 ) -> Chances:
     """``second`` is the model of answers where these rows cannot teach one."""
@@ -258,7 +286,7 @@ def crossed(
         inside = folds == fold
         rest = rows.where(~inside)
         model = fit_topic(rest, topic)
-        answered = second or fit_answer(rest, answer, predict(model, rest))
+        answered = second or fit_answer(rest, answer, predict(model, rest), of_long=of_long)
         on_topic[inside] = predict(model, rows.where(inside))
         confidence[inside] = on_topic[inside] * predict(answered, rows.where(inside))
     apart = on_topic.copy()
@@ -419,12 +447,14 @@ def fitted(
     topic: Sequence[str],
     answer: Sequence[str],
     *,
+    of_long: Sequence[str] = (),
     second: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], Chances]:
     """A model with its thresholds, its figures, and the chances that these are of."""
     first = fit_topic(rows, topic)
-    model = {"topic": first, "answer": second or fit_answer(rows, answer, predict(first, rows))}
-    chances = crossed(rows, topic, answer, second=second)
+    answered = second or fit_answer(rows, answer, predict(first, rows), of_long=of_long)
+    model = {"topic": first, "answer": answered}
+    chances = crossed(rows, topic, answer, of_long=of_long, second=second)
     weak = quantile_by_set(rows, chances.apart, WEAK_LOSS)
     sufficient = quantile_by_set(rows, chances.apart, SUFFICIENT_LOSS)
     model |= {"weak_threshold": round(weak, 4), "sufficient_threshold": round(sufficient, 4)}
@@ -454,7 +484,7 @@ def main() -> None:
         return chances
 
     english = table(grader_pairs.collect(ENGLISH, cache, crossed=12))
-    chances = keep("dense", english, DENSE, ANSWER_DENSE)
+    chances = keep("dense", english, DENSE, ANSWER_DENSE, of_long=LONG_DENSE)
     columns = {name: [c.tolist() for c in own] for name, own in judged(english, chances).items()}
     (cache / "confidences.json").write_text(json.dumps(columns))
     keep("lexical", english, LEXICAL, ANSWER_LEXICAL)
@@ -465,7 +495,7 @@ def main() -> None:
         multilingual = table(pairs)
         same = multilingual.where(_of_one_kind(multilingual, ~multilingual.foreign))
         foreign = multilingual.where(_of_one_kind(multilingual, multilingual.foreign))
-        chances = keep("multilingual", same, DENSE, ANSWER_DENSE)
+        chances = keep("multilingual", same, CLOSE, ANSWER_DENSE, of_long=LONG_DENSE)
         second = fit_answer(same, ANSWER_CROSSLINGUAL, chances.topic)
         keep("crosslingual", foreign, CROSSLINGUAL, ANSWER_CROSSLINGUAL, second=second)
     provenance = {

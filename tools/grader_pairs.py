@@ -41,8 +41,9 @@ SEED = 7
 # What the grader is shown, and a little more, so that a change to it needs no new retrieval.
 KEPT_PASSAGES = 12
 GRADED = 10
-# A user's own collection is often this small; cosines of a small one are lower at every rank.
-SMALL = 30
+# A user's own collection is often this small, in documents; cosines of a small one are lower at
+# every rank, and so is what comes close by chance.
+SMALL = (10, 30, 100, 300)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +80,17 @@ ENGLISH = (
     SetSize("musique_100", 100, 0),
 )
 CHINESE = (
-    SetSize("nomiracl_zh", 40, 40, documents=1),
+    SetSize("nomiracl_zh", 109, 128, documents=1),
     SetSize("cmrc2018", 100, 0, documents=250),
     SetSize("rgb_zh", 100, 0, documents=300),
     SetSize("xquad_12lang", 100, 0, language="zh"),
 )
 # The multilingual model takes twice as long for a passage.
 MULTILINGUAL = (
-    SetSize("squad2_dev", 100, 100, documents=250),
+    SetSize("squad2_dev", 250, 250, documents=250),
     SetSize("scifact", 60, 0, documents=200),
     SetSize("nomiracl_en", 30, 30, documents=1),
-    SetSize("nomiracl_zh", 40, 40, documents=1),
+    SetSize("nomiracl_zh", 109, 128, documents=1),
     SetSize("cmrc2018", 100, 0, documents=250),
     SetSize("rgb_zh", 100, 0, documents=300),
     SetSize("xquad_12lang", 100, 0, language="zh"),
@@ -262,7 +263,7 @@ async def pairs_of(
         scopes = [(Scope(sources=tuple(row["metadata"].get("candidates") or ())), False)]
         if not row["metadata"].get("candidates"):
             near = [name for name in _needed(row, corpus.gold) if name in set(names)]
-            few = (*near, *order.sample(names, SMALL - min(len(near), SMALL)))
+            few = (*near, *order.sample(names, max(_small(order, names) - len(near), 0)))
             scopes = [(Scope(), False), (Scope(sources=few), True)]
         for scope, small in scopes:
             if small and order.random() > 0.35:
@@ -273,17 +274,25 @@ async def pairs_of(
         if other.name == corpus.name or any({other.name, corpus.name} <= f for f in _SAME_FIELD):
             continue
         barred = {corpus.name, other.name} <= CROSSED_MORE
-        number = 2 * crossed if barred else crossed
+        number = 4 * crossed if barred else crossed
         whole = [r for r in other.questions if not r.get("shortened")]
         rows = whole[:number] + [r for r in other.questions if r.get("shortened")][: crossed // 4]
         for number, row in enumerate(rows):
             small = number % 3 == 2
-            scope = Scope(sources=tuple(order.sample(names, SMALL))) if small else Scope()
+            scope = (
+                Scope(sources=tuple(order.sample(names, _small(order, names))))
+                if small
+                else Scope()
+            )
             found.append(
                 await _pair(built, other.name, corpus.name, "off_topic", row, scope, small)
             )
     await built.close()
     return found
+
+
+def _small(order: random.Random, names: Sequence[str]) -> int:
+    return order.choice([size for size in SMALL if size < len(names)])
 
 
 async def _pair(
@@ -309,6 +318,7 @@ def _needed_words(lexicon: Lexicon, question: str) -> Lexicon:
     tokens = {language.fold(word) for word in language.words(question)}
     return Lexicon(
         document_count=lexicon.document_count,
+        word_count=lexicon.word_count,
         words={word: count for word, count in lexicon.words.items() if word[:4] in near},
         short_forms={key: found for key, found in lexicon.short_forms.items() if key in tokens},
         phrases={key: found for key, found in lexicon.phrases.items() if key in tokens},

@@ -288,6 +288,7 @@ def lexicon_beside(lexicon: Lexicon, passages: Sequence[Passage], question: str)
     return replace(
         lexicon,
         document_count=lexicon.document_count + theirs.document_count,
+        word_count=lexicon.word_count + theirs.word_count,
         words={
             word: lexicon.words.get(word, 0) + theirs.words.get(word, 0)
             for word in (*lexicon.words, *theirs.words)

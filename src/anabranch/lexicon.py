@@ -51,10 +51,13 @@ class DocumentLexicon:
 class Lexicon:
     """The words of every document in a scope: counts are numbers of documents.
 
+    ``word_count``: how long the documents are together, in words (of Chinese text, in characters); 0
+    where it is not known.
     What is looked up in it is indexed on first use, and the index lives as long as the value.
     """
 
     document_count: int = 0
+    word_count: int = 0
     words: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     short_forms: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     phrases: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
@@ -143,12 +146,13 @@ def _phrases(text: str, *, word_count: int) -> dict[str, Mapping[str, int]]:
 
 def combine(lexicons: Iterable[DocumentLexicon]) -> Lexicon:
     """The lexicon of several documents: the more documents use a form, the further in front."""
-    document_count = 0
+    document_count = word_count = 0
     word_documents: Counter[str] = Counter()
     long_forms: dict[str, Counter[str]] = defaultdict(Counter)
     phrases: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
     for lexicon in lexicons:
         document_count += 1
+        word_count += sum(lexicon.words.values())
         word_documents.update(lexicon.words.keys())
         for short, longs in lexicon.short_forms.items():
             long_forms[short].update(sorted(set(longs)))
@@ -160,6 +164,7 @@ def combine(lexicons: Iterable[DocumentLexicon]) -> Lexicon:
     fewest = 1 if document_count <= SMALL_COLLECTION else 2
     return Lexicon(
         document_count=document_count,
+        word_count=word_count,
         words=MappingProxyType(dict(word_documents)),
         short_forms=MappingProxyType(
             {

@@ -9,8 +9,8 @@ import pytest
 
 from anabranch import language
 from anabranch.lexicon import Lexicon, combine, mine
-from anabranch.reasoning.features import ask
 from anabranch.reasoning.grading import LocalGrader, load_models, specifics
+from anabranch.reasoning.matching import ask
 from anabranch.reasoning.passages import cut
 from anabranch.synthesis import resolve_route
 from anabranch.types import Background, Chunk, EvidenceGrade, Passage, Turn, WindowScore
@@ -214,14 +214,22 @@ async def test_grading_twice_gives_the_same() -> None:
     assert await grade(question, [BERLIN, BOSTON]) == await grade(question, [BERLIN, BOSTON])
 
 
-LOWERING = ("asks_number", "asks_when", "asks_extreme", "asks_yes_or_no", "negated")
+LOWERING = (
+    "collection_size",
+    "asks_number",
+    "asks_when",
+    "asks_extreme",
+    "asks_yes_or_no",
+    "negated",
+)
 
 
 @pytest.mark.parametrize("name", sorted(load_models().models))
 def test_more_coverage_never_lowers_confidence(name: str) -> None:
     model = load_models().models[name]
     assert 0 < model.weak < model.sufficient < 1
-    for part in (model.topic, model.answer):
+    assert model.answer.long is not None
+    for part in (model.topic.short, model.answer.short, model.answer.long):
         for feature, coefficient in zip(part.names, part.coefficients, strict=True):
             lowers = feature.endswith("_absent") or feature in LOWERING
             assert coefficient <= 0 if lowers else coefficient >= 0

@@ -19,7 +19,8 @@ from anabranch.clauses import asks
 from anabranch.lexicon import Lexicon
 from anabranch.reasoning import passages as texts
 from anabranch.reasoning.ambiguity import Ambiguity, several_candidates, unresolved_reference
-from anabranch.reasoning.features import Asked, Features, ask, features, match
+from anabranch.reasoning.features import Features, features
+from anabranch.reasoning.matching import Asked, ask, match
 from anabranch.reasoning.premises import contradicted
 from anabranch.reasoning.qualities import other_forms, with_noun
 from anabranch.types import Background, Chunk, EvidenceGrade, GradeRoute, Passage, Turn
@@ -39,29 +40,35 @@ _NAME_OF_A_PART = 0.075
 
 
 @dataclass(frozen=True, slots=True)
-class Regression:
-    """A fitted logistic regression over named features.
-
-    ``long`` is what the features say together of a long question, in which they count less.
-    """
+class Sum:
+    """A weighted sum of standardised features, by name."""
 
     names: tuple[str, ...]
     means: tuple[float, ...]
     scales: tuple[float, ...]
     coefficients: tuple[float, ...]
     intercept: float
-    long: float | None = None
+
+    def of(self, values: Mapping[str, float]) -> float:
+        weighed = zip(self.names, self.means, self.scales, self.coefficients, strict=True)
+        return self.intercept + math.fsum(
+            coefficient * (values[name] - mean) / scale
+            for name, mean, scale, coefficient in weighed
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A fitted logistic regression; ``long`` takes the place of ``short`` as questions get longer."""
+
+    short: Sum
+    long: Sum | None = None
 
     def chance(self, values: Mapping[str, float]) -> float:
-        z = sum(
-            coefficient * (values[name] - mean) / scale
-            for name, mean, scale, coefficient in zip(
-                self.names, self.means, self.scales, self.coefficients, strict=True
-            )
-        )
+        z = self.short.of(values)
         if self.long is not None:
-            z = (1.0 - values["long"]) * z + values["long"] * self.long
-        return 1.0 / (1.0 + math.exp(-(z + self.intercept)))
+            z += values["long"] * (self.long.of(values) - z)
+        return 1.0 / (1.0 + math.exp(-z))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +121,16 @@ def load_models() -> GradeModels:
 
 
 def _regression(stored: Mapping[str, Any]) -> Regression:
-    return Regression(
+    return Regression(_sum(stored), _sum(stored["long"]) if "long" in stored else None)
+
+
+def _sum(stored: Mapping[str, Any]) -> Sum:
+    return Sum(
         names=tuple(stored["features"]),
         means=tuple(stored["means"]),
         scales=tuple(stored["scales"]),
         coefficients=tuple(stored["coefficients"]),
         intercept=stored["intercept"],
-        long=stored.get("long"),
     )
 
 
@@ -172,39 +182,25 @@ class LocalGrader:
         measured = features(asked, matches, around)
         foreign = is_foreign(question, passages)
         model = self._model(asked, measured, foreign=foreign)
-        topic, confidence = model.chances(measured.values)
+        alone = [model.chances(features(asked, [single], around).values) for single in matches]
         # In another script a name is written otherwise.
         unknown = 0.0 if foreign else _weight(asked, asked.unknown_names)
-        about_another = 2 * len(asked.unknown_names) >= len(asked.names)
-        if about_another and unknown >= _TELLING_NAME:
-            topic, confidence = 0.0, min(confidence, _ABOUT_ANOTHER)
-        alone = [model.chances(features(asked, [single], around).values) for single in matches]
-        verdict = _verdict(model, topic)
-        if unknown >= _NAME_OF_A_PART and verdict.answerability == "sufficient":
-            # "Leave in Berlin and hotels in Munich": what is there answers a part at most.
-            verdict = _Verdict("weak", "partial")
-            confidence *= 1.0 - unknown
+        verdict, confidence = _judged(model, asked, measured, unknown=unknown)
+        ambiguity = reference
         if reference is not None:
             # What is asked about is not known yet: that nothing matches proves nothing.
             verdict = _Verdict("weak", "partial")
-        ambiguity = reference
-        if ambiguity is None and verdict.answerability != "none":
+        elif verdict.answerability != "none":
             ambiguity = several_candidates(
                 asked.cut, passages, [about for about, _ in alone],
                 weights=asked.weights, history=history,
             )  # fmt: skip
-        return EvidenceGrade(
-            relevance=verdict.relevance,
-            answerability=verdict.answerability,
-            ambiguity=ambiguity.kind if ambiguity else "none",
+        grade = _grade(verdict, ambiguity, asked, measured)
+        return replace(
+            grade,
             confidence=confidence,
-            missing_slots=_missing_slots(verdict, ambiguity, asked, measured),
-            reason=_reason(verdict, ambiguity, asked, measured) + _but_said(question, passages),
-            route=_route(verdict, ambiguity),
-            hitl_prompt=ambiguity.prompt if ambiguity else "",
-            hitl_options=ambiguity.options if ambiguity else (),
             passage_relevance=tuple(chance for _, chance in alone),
-            features=measured.values,
+            reason=grade.reason + _but_said(question, passages),
         )
 
     def _model(self, asked: Asked, measured: Features, *, foreign: bool) -> GradeModel:
@@ -236,38 +232,13 @@ def _ask(question: str, passages: Sequence[Passage], lexicon: Lexicon) -> Asked:
     )
 
 
-def _units_as_written(
-    question: str, passages: Sequence[Passage]
-) -> dict[str, tuple[frozenset[str], ...]]:
-    """The unit words of the question's figures with those that the passages have for them: "kg", "kilograms"."""
-    asked = list(values(question))
-    if not asked:
-        return {}
-    found = [
-        (value.unit, frozenset(_words_of(passage.chunk.text[value.start : value.end])))
-        for passage in passages[: texts.GRADED_PASSAGES]
-        for value in values(passage.chunk.text)
-    ]
-    return {
-        term: tuple(
-            {words for unit, words in found if unit == value.unit and words and term not in words}
-        )
-        for value in asked
-        for term in _words_of(question[value.start : value.end])
-    }
-
-
-def _words_of(figure: str) -> list[str]:
-    return [term for term in language.terms(figure) if not any(map(str.isdigit, term))]
-
-
 def _but_said(question: str, passages: Sequence[Passage]) -> str:
     """What the first passages say instead of what the question takes for granted, as a sentence."""
-    places = [
+    places = (
         (passage.chunk.text[sentence.start : sentence.end], _setting(passage.chunk))
         for passage in passages[:_READ]
         for sentence in texts.cut(passage.chunk.text).sentences
-    ]
+    )
     found = contradicted(question, places)
     return f" The question says {found.claimed!r}, the documents {found.said!r}." if found else ""
 
@@ -294,12 +265,44 @@ class _Verdict:
     answerability: Literal["none", "partial", "sufficient"]
 
 
+def _judged(
+    model: GradeModel, asked: Asked, measured: Features, *, unknown: float
+) -> tuple[_Verdict, float]:
+    """The verdict and the confidence; names that no document has are ``unknown`` of the question."""
+    topic, confidence = model.chances(measured.values)
+    about_another = 2 * len(asked.unknown_names) >= len(asked.names)
+    if about_another and unknown >= _TELLING_NAME:
+        topic, confidence = 0.0, min(confidence, _ABOUT_ANOTHER)
+    verdict = _verdict(model, topic)
+    if unknown >= _NAME_OF_A_PART and verdict.answerability == "sufficient":
+        # "Leave in Berlin and hotels in Munich": what is there answers a part at most.
+        return _Verdict("weak", "partial"), confidence * (1.0 - unknown)
+    return verdict, confidence
+
+
 def _verdict(model: GradeModel, topic: float) -> _Verdict:
     if topic < model.weak:
         return _Verdict("none", "none")
     if topic < model.sufficient:
         return _Verdict("weak", "partial")
     return _Verdict("strong", "sufficient")
+
+
+def _grade(
+    verdict: _Verdict, ambiguity: Ambiguity | None, asked: Asked, measured: Features
+) -> EvidenceGrade:
+    """What follows from the verdict and what is open, with the reason in words."""
+    return EvidenceGrade(
+        relevance=verdict.relevance,
+        answerability=verdict.answerability,
+        ambiguity=ambiguity.kind if ambiguity else "none",
+        missing_slots=_missing_slots(verdict, ambiguity, asked, measured),
+        reason=_reason(verdict, ambiguity, asked, measured),
+        route=_route(verdict, ambiguity),
+        hitl_prompt=ambiguity.prompt if ambiguity else "",
+        hitl_options=ambiguity.options if ambiguity else (),
+        features=measured.values,
+    )
 
 
 def _weight(asked: Asked, names: Sequence[frozenset[str]]) -> float:
