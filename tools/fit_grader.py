@@ -22,8 +22,8 @@ import numpy.typing as npt
 from grader_pairs import CHINESE, ENGLISH, MULTILINGUAL, Pair
 
 from anabranch.reasoning.features import features
-from anabranch.reasoning.grading import is_foreign
-from anabranch.reasoning.matching import ask, match
+from anabranch.reasoning.grading import is_foreign, prepared
+from anabranch.reasoning.matching import match
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -136,7 +136,7 @@ def table(pairs: Sequence[Pair]) -> Table:
 
 def measured(pair: Pair) -> Mapping[str, float]:
     passages = pair.passages[: grader_pairs.GRADED]
-    asked = ask(pair.question, passages, pair.lexicon)
+    asked = prepared(pair.question, passages, pair.lexicon)
     return features(asked, [match(asked, passage) for passage in passages], pair.background).values
 
 

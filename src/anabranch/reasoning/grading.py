@@ -176,7 +176,7 @@ class LocalGrader:
         reference = unresolved_reference(question, history)
         if not passages:
             return _of_nothing(reference)
-        asked = _ask(question, passages, lexicon)
+        asked = prepared(question, passages, lexicon)
         around = background or _NO_BACKGROUND
         matches = [match(asked, passage) for passage in passages]
         measured = features(asked, matches, around)
@@ -215,7 +215,7 @@ class LocalGrader:
         return models[self._by_cosines["foreign" if foreign else "same"]]
 
 
-def _ask(question: str, passages: Sequence[Passage], lexicon: Lexicon) -> Asked:
+def prepared(question: str, passages: Sequence[Passage], lexicon: Lexicon) -> Asked:
     """The question made ready; what it asks for also counts by the noun that documents have for it."""
     asked = ask(with_noun(question), passages, lexicon)
     # "Give 40 days" names no thing by a number as "valve 43" does: it says how many.
