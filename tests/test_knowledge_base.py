@@ -465,6 +465,16 @@ async def test_callers_at_once_open_it_once_also_after_it_was_closed(world: Worl
     assert world.store.closed == 2
 
 
+async def test_what_is_prepared_has_searched_once_and_told_nobody(world: World) -> None:
+    outcomes: list[Any] = []
+    with world.knowledge_base() as kb:
+        kb.observe(outcomes.append)
+        await kb.aprepare()
+        assert world.store.dense_calls
+        assert world.store.text_calls
+        assert outcomes == []
+
+
 async def test_it_closes_at_the_end_of_an_async_with(world: World) -> None:
     async with world.knowledge_base() as kb:
         assert (await kb.aask(Q)).status == "answerable"

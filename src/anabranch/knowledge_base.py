@@ -347,11 +347,12 @@ class KnowledgeBase:
         return self._background.wait(self._documents.reindex(model, on_progress))
 
     async def aprepare(self) -> None:
-        """Open everything that a request needs, and make the knowledge base where there is none.
+        """Open everything that a question needs, and make the knowledge base where there is none.
 
-        For a service: its first question then waits for nothing.
+        For a service: its first question then waits for nothing, neither the encoder nor the copy
+        of the index in memory.
         """
-        await self._background.submit(self._opening.open(create=True))
+        await self._background.submit(self._runs.prepare())
 
     async def adescribe(self) -> KnowledgeBaseInfo:
         """The knowledge base at a glance."""

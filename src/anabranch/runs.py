@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.opening import Opening
 from anabranch.request import AskOptions, budgets_of, check_options, checked_question, scope_of
 from anabranch.trace import EventName, RunEvent, RunSink, ignore_event
-from anabranch.types import Answer, Effort, Outcome, Status
+from anabranch.types import Answer, Effort, Outcome, Scope, Status
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Observer = Callable[[Outcome], None]
+
+# Asked of whatever there is, so that all parts of a run are loaded before anybody waits for them.
+_FIRST_QUESTION = "What is in these documents?"
 
 
 class Runs:
@@ -42,6 +45,14 @@ class Runs:
             self._observers = tuple(kept for kept in self._observers if kept is not observer)
 
         return stop
+
+    async def prepare(self) -> None:
+        built = await self._opening.open(create=True)
+        # The copy of a large index takes longer to make than a question would wait for it.
+        await built.parts.store.search_text(_FIRST_QUESTION, limit=1, scope=Scope())
+        # A part that is there but not loaded yet would cost the first question its deadlines. No
+        # model is called at this effort, and a part that cannot be reached is a failure of the run.
+        await self.ranked(_FIRST_QUESTION, {"effort": "minimal", "interactive": False})
 
     async def ask(
         self,
