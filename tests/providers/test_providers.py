@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from anabranch import KnowledgeBase, Outcome
-from anabranch.build import check_language_models
+from anabranch.named_models import check_language_models
 from anabranch.settings import load_settings
 from anabranch.trace import RunEvent
 from scripted_dialects import Anthropic, Google, Ollama

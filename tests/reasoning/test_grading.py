@@ -11,7 +11,8 @@ from anabranch import language
 from anabranch.lexicon import Lexicon, combine, mine
 from anabranch.reasoning.grading import LocalGrader, load_models, specifics
 from anabranch.reasoning.matching import ask
-from anabranch.reasoning.passages import cut
+from anabranch.reasoning.passages import cut, cut_question
+from anabranch.reasoning.slots import contrast
 from anabranch.synthesis import resolve_route
 from anabranch.types import Background, Chunk, EvidenceGrade, Passage, Turn, WindowScore
 
@@ -487,3 +488,17 @@ async def test_a_claim_is_not_asked_about_for_what_is_missing() -> None:
     assert asked.answerability == claimed.answerability == "partial"
     assert asked.missing_slots == ("Quorx",)
     assert claimed.missing_slots == ()
+
+
+def test_a_file_name_is_a_slot_where_the_page_uses_it_as_a_name() -> None:
+    question = cut_question("Who is the managing director?")
+    who = "Henrike Aldenrath is the managing director. This list has the people to look for."
+    signs = "The managing director signs what is expensive. You are welcome to ask."
+    people = passage("handbook/people.md", who, title="Who is who")
+    welcome = passage("handbook/welcome.md", signs, title="First days")
+    assert contrast(question, people, welcome) is None
+    heron = passage("sheets/heron.md", f"Of the Heron {who}", title="Who is who")
+    egret = passage("sheets/egret.md", f"Of the Egret {signs}", title="First days")
+    found = contrast(question, heron, egret)
+    assert found is not None
+    assert (found.first, found.second) == ("Heron", "Egret")

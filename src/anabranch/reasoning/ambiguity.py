@@ -229,13 +229,18 @@ def _labels(question: features.CutQuestion, candidates: Sequence[Passage]) -> li
 def _others_say_it(question: features.CutQuestion, candidates: Sequence[Passage]) -> bool:
     """Whether a page of another kind says as much about so short a question.
 
-    "How do I claim" fits the travel allowances of two offices, and a warranty: what is open is more than an office.
+    "How do I claim" fits the travel allowances of two offices, and a warranty: what is open is more
+    than an office. Where the candidates are about it by their title, so has the other page to be.
     """
     if len(question.terms) > 1:
         return False
     first = candidates[0]
+    asked = frozenset(question.terms)
+    by_title = asked <= features.term_set(first.chunk.title)
     return any(
-        other.chunk.source != first.chunk.source and contrast(question, first, other) is None
+        other.chunk.source != first.chunk.source
+        and contrast(question, first, other) is None
+        and (not by_title or asked <= features.term_set(other.chunk.title))
         for other in candidates[1:]
     )
 

@@ -227,15 +227,21 @@ def _by_path(one: Chunk, other: Chunk) -> tuple[str, str] | None:
 
 def _is_slot(left: str, right: str, parent: str, chunks: tuple[Chunk, Chunk]) -> bool:
     """Whether a path part that differs as a whole names a thing: a folder "offices" holds
-    offices; elsewhere the passages themselves must use the name."""
+    offices; elsewhere the passages themselves must use it as a name."""
     if parent.lower().endswith("s") and parent.lower() not in _SORTING:
         return True
     if len({PurePosixPath(chunk.source.lower()).suffix for chunk in chunks}) > 1:
         return False
-    return all(
-        is_mentioned(label, f"{chunk.title}\n{chunk.context}\n{chunk.text}")
-        for label, chunk in zip((left, right), chunks, strict=True)
-    )
+    return all(_is_named(label, chunk) for label, chunk in zip((left, right), chunks, strict=True))
+
+
+def _is_named(label: str, chunk: Chunk) -> bool:
+    """Whether a passage calls by ``label`` what it is about, beyond having the word: "people.md"."""
+    if is_mentioned(label, f"{chunk.title}\n{chunk.context}"):
+        return True
+    if language.has_cjk(label):
+        return is_mentioned(label, chunk.text)
+    return _is_always_name(_shown(label), chunk.text)
 
 
 def _is_label(label: str) -> bool:
