@@ -61,10 +61,12 @@ def test_no_other_page_about_it_loads_scripts_from_elsewhere(client: httpx.Clien
 
 def test_what_a_description_says_is_no_markup() -> None:
     operation = {
-        "summary": "<script>alert(1)</script>", "description": "Say `<b>` & go.",
+        "summary": "X", "description": "Say `<b>` & go.",
         "parameters": [{"name": '"><img>', "in": "query", "description": "<i>"}],
     }  # fmt: skip
-    api = {"info": {"title": "<T>", "version": "1"}, "paths": {"/<x>": {"get": operation}}}
+    named = {"summary": "<script>alert(1)</script>"}
+    paths = {"/<x>": {"get": operation}, "/y": {"get": named}}
+    api = {"info": {"title": "<T>", "version": "1"}, "paths": paths}
     text = page(api)
     assert "<code>&lt;b&gt;</code> &amp; go." in text
     tags = {tag for tag, _ in Elements(text).found}

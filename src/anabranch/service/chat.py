@@ -60,7 +60,7 @@ class _OpenAiRoute(APIRoute):
         return handled
 
 
-router = APIRouter(prefix="/v1", tags=["openai"], route_class=_OpenAiRoute)
+router = APIRouter(prefix="/v1", tags=["OpenAI"], route_class=_OpenAiRoute)
 
 
 @router.get("/models", responses=documented(401, 429))

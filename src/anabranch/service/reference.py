@@ -17,7 +17,8 @@ from starlette.responses import HTMLResponse, Response
 _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h2 { margin: 2.5rem 0 .5rem; text-transform: capitalize; }
+h2 { margin: 2.5rem 0 .5rem; }
+h2::first-letter { text-transform: uppercase; }
 details { border: 1px solid #8886; border-radius: .4rem; margin: .4rem 0; padding: .4rem .8rem; }
 summary { cursor: pointer; }
 code, pre { font: .9em/1.45 ui-monospace, monospace; }
@@ -76,10 +77,12 @@ def _groups(api: Described) -> Iterator[str]:
 
 
 def _operation(api: Described, method: str, path: str, operation: Described) -> str:
+    # What is said of it first says more than its name in words.
+    first, *rest = operation.get("description", "").split("\n\n")
     parts = [
         f'<summary><span class="method">{method.upper()}</span> <code>{escape(path)}</code> '
-        f"{escape(operation.get('summary', ''))}</summary>",
-        *(f"<p>{_prose(text)}</p>" for text in operation.get("description", "").split("\n\n")),
+        f"{_prose(first or operation.get('summary', ''))}</summary>",
+        *(f"<p>{_prose(text)}</p>" for text in rest),
         "<p>Takes a key, where keys are in force.</p>" if operation.get("security") else "",
         _table("Parameters", _parameters(operation)),
         *_body(api, operation),
