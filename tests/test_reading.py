@@ -502,3 +502,9 @@ async def test_real_files_give_their_phrase_or_the_right_refusal() -> None:
             unmet.append(entry["file"])
     await reader.close()
     assert unmet == []
+
+
+def test_sequences_for_a_terminal_leave_no_tail_that_reads_as_words() -> None:
+    shown = "It is \x1b[31m12\x1b[0m euros \x1b]8;;http://evil\x07a link\x1b]8;;\x07 a day."
+    assert normalise(shown) == "It is 12 euros a link a day."
+    assert normalise("e\x1bfective") == "efective"

@@ -32,6 +32,9 @@ _INVISIBLE = re.compile(
     "\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
 )
+# Of terminals (ECMA-48: CSI, OSC and its kin), with the printable tail that would be read as words.
+CONTROL_SEQUENCES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"
+_SEQUENCES = re.compile(CONTROL_SEQUENCES)
 _ODD_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f]")
 _TRAILING = re.compile(r"[^\S\n]+(?=\n|\Z)")
 _BLANK_LINES = re.compile(r"\n{4,}")
@@ -43,6 +46,7 @@ def normalise(text: str) -> str:
     Words broken by a PDF's hyphen mark are joined; at most two blank lines stand in a row; line
     ends carry no white space. Applying it again changes nothing.
     """
+    text = _SEQUENCES.sub("", text)
     text = _LINE_HYPHEN.sub("", _REAL_HYPHEN.sub("-", text))
     text = _NEWLINES.sub("\n", text)
     text = _ODD_SPACES.sub(" ", _INVISIBLE.sub("", text))

@@ -23,6 +23,7 @@ from typing import Literal, get_args
 
 from anabranch.errors import InputError, StorageError
 from anabranch.private_files import begin_private
+from anabranch.request import checked_principals
 
 KEYS = "keys.sqlite"
 PREFIX = "anabranch"
@@ -89,6 +90,7 @@ class KeyBook:
             )
         if role not in ROLES:
             raise InputError(f"role={role!r}: it is one of {', '.join(ROLES)}.")
+        principals = checked_principals(principals)
         named = None if collections is None else json.dumps(list(collections))
         key_id, secret = secrets.token_hex(4), secrets.token_urlsafe(SECRET_BYTES)
         row = (

@@ -17,7 +17,12 @@ from anabranch.documents import Documents, KnowledgeBaseInfo
 from anabranch.errors import InputError
 from anabranch.event_loop import BackgroundLoop
 from anabranch.opening import Opener, Opening
-from anabranch.request import AskOptions, checked_collection_name, names_of
+from anabranch.request import (
+    AskOptions,
+    checked_collection_name,
+    checked_principals,
+    names_of,
+)
 from anabranch.runs import Observer, Runs
 from anabranch.settings import Settings, load_settings
 from anabranch.trace import RunEvent
@@ -127,7 +132,7 @@ class KnowledgeBase:
         """
         add = self._documents.add(
             _named(paths), collection=checked_collection_name(collection),
-            allowed=tuple(allowed), metadata=metadata, on_progress=on_progress,
+            allowed=checked_principals(allowed), metadata=metadata, on_progress=on_progress,
         )  # fmt: skip
         return await self._background.submit(add)
 
@@ -144,7 +149,7 @@ class KnowledgeBase:
             self._documents.add(
                 _named(paths),
                 collection=checked_collection_name(collection),
-                allowed=tuple(allowed),
+                allowed=checked_principals(allowed),
                 metadata=metadata,
                 on_progress=on_progress,
             )
@@ -167,7 +172,7 @@ class KnowledgeBase:
 
         add = self._documents.add_files(
             [SourceFile(path, name, name) for name, path in files.items()],
-            collection=checked_collection_name(collection), allowed=tuple(allowed), metadata=EMPTY,
+            collection=checked_collection_name(collection), allowed=checked_principals(allowed), metadata=EMPTY,
             on_progress=on_progress,
         )  # fmt: skip
         return await self._background.submit(add)
@@ -185,7 +190,7 @@ class KnowledgeBase:
         As ``aadd`` otherwise: a document with the same ``content_hash`` costs no work.
         """
         add = self._documents.add_documents(
-            documents, collection=checked_collection_name(collection), allowed=tuple(allowed),
+            documents, collection=checked_collection_name(collection), allowed=checked_principals(allowed),
             on_progress=on_progress,
         )  # fmt: skip
         return await self._background.submit(add)
@@ -200,7 +205,7 @@ class KnowledgeBase:
     ) -> AddReport:
         """Blocking twin of ``aadd_documents``."""
         add = self._documents.add_documents(
-            documents, collection=checked_collection_name(collection), allowed=tuple(allowed),
+            documents, collection=checked_collection_name(collection), allowed=checked_principals(allowed),
             on_progress=on_progress,
         )  # fmt: skip
         return self._background.wait(add)

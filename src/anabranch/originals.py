@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
 from anabranch.private_files import private_folder, private_opener
 
 FOLDER = "originals"
+# Longer than anybody takes to copy one file.
+SECONDS_TO_WRITE = 3_600
 
 
 def keep(folder: Path, source_id: str, file: Path) -> None:
@@ -27,9 +30,24 @@ def keep(folder: Path, source_id: str, file: Path) -> None:
         with file.open("rb") as source, open(temporary, "xb", opener=private_opener) as copy:
             shutil.copyfileobj(source, copy)
     temporary.replace(home / file.name)
+    # Where both are links to one file, as the second time that it is kept, a rename does nothing.
+    temporary.unlink(missing_ok=True)
     for earlier in home.iterdir():  # under another name, if the source had another one
-        if earlier.name != file.name and not earlier.name.startswith("."):
+        if earlier.name != file.name and _is_left(earlier):
             earlier.unlink(missing_ok=True)
+
+
+def _is_left(file: Path) -> bool:
+    """Whether nobody is writing ``file``.
+
+    What a killed writer left may hold a text that was taken out since.
+    """
+    if not file.name.startswith("."):
+        return True
+    try:
+        return time.time() - file.stat().st_ctime > SECONDS_TO_WRITE
+    except FileNotFoundError:
+        return False
 
 
 def find(folder: Path, source_id: str) -> Path | None:

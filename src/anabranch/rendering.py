@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from anabranch.decoding import CONTROL_SEQUENCES
 from anabranch.errors import SourceNotFoundError
 from anabranch.types import (
     FOREIGN,
@@ -34,12 +35,10 @@ EXCERPT_CHARACTERS = 220
 # Columns of a terminal from which a table with five of them is easier to read than lines.
 TABLE_WIDTH = 80
 
-# Whole escape sequences first (ECMA-48: CSI, OSC and its kin, two-character ones), so that their
-# printable tail goes with them; then every other control character but newline and tab, the
-# directional overrides that reorder what is read, and lone surrogates, which no encoding takes.
-_SEQUENCES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]"
-)
+# Escape sequences go whole, those of two characters too; then every other control character but
+# newline and tab, the directional overrides that reorder what is read, and lone surrogates, which no
+# encoding takes.
+_SEQUENCES = re.compile(CONTROL_SEQUENCES + r"|\x1b[ -/]*[0-~]")
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )

@@ -91,6 +91,20 @@ def checked_collection_name(name: str) -> str:
     return name
 
 
+def checked_principals(names: Sequence[str]) -> tuple[str, ...]:
+    """``names``, if they can be those of principals; raises InputError for a blank one.
+
+    A form field that was left empty says neither that all may see a document nor that nobody may.
+    """
+    principals = names_of(names) or ()
+    if any(not name.strip() for name in principals):
+        raise InputError(
+            "The name of a principal is blank. Leave `allowed` out for a document that everybody "
+            "may see who may see its collection."
+        )
+    return principals
+
+
 def names_of(names: Sequence[str] | None) -> tuple[str, ...] | None:
     if isinstance(names, str):  # a string is a sequence of its letters, which nobody means
         return (names,)

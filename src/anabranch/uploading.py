@@ -25,7 +25,7 @@ from anabranch.knowledge_base import KnowledgeBase
 from anabranch.ports import JobStore
 from anabranch.private_files import private_folder, private_opener
 from anabranch.records import FILE_ENDINGS, Job, JobFile, JobFileStatus, NewJob
-from anabranch.request import checked_collection_name
+from anabranch.request import checked_collection_name, checked_principals
 from anabranch.settings import Settings
 from anabranch.types import AddReport
 
@@ -81,7 +81,7 @@ class Uploads:
         new = NewJob(
             id=uuid4().hex,
             collection=collection,
-            allowed=tuple(allowed),
+            allowed=checked_principals(allowed),
             files=tuple(JobFile(uuid4().hex, file.path, file.size, "queued") for file in named),
         )
         try:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import logging.config
+import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -160,3 +162,10 @@ def test_a_service_that_runs_writes_its_audit_log_to_a_file(isolated: Path) -> N
         ("run", "owner"), ("request", "owner"),
     ]  # fmt: skip
     assert len({line["request_id"] for line in lines}) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+def test_only_the_owner_reads_the_audit_file(tmp_path: Path) -> None:
+    file = tmp_path / "audit.log"
+    log_config(as_json=True, audit_file=file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600

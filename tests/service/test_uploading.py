@@ -129,6 +129,8 @@ def test_the_original_is_kept_as_long_as_the_source(empty: httpx.Client, tmp_pat
     kept = originals.find(tmp_path / "kb", source_id)
     assert kept is not None
     assert kept.read_bytes() == NEWER
+    # It is kept twice, before and after its text is in; no other name holds the earlier text.
+    assert list(kept.parent.iterdir()) == [kept]
     assert empty.delete(f"/v1/sources/{source_id}").json() == {"source": source_id, "removed": 1}
     assert originals.find(tmp_path / "kb", source_id) is None
     assert sources(empty) == []
@@ -258,3 +260,11 @@ def test_a_path_is_written_one_way(given: str, expected: str) -> None:
 def test_what_is_no_path_is_refused(given: str) -> None:
     with pytest.raises(InputError):
         checked_path(given)
+
+
+def test_a_blank_principal_neither_opens_nor_hides_a_file(empty: httpx.Client) -> None:
+    files = [("files", ("leave.md", LEAVE))]
+    refused = empty.post("/v1/sources", files=files, data={"allowed": ["hr", " "]})
+    assert refused.status_code == 422
+    assert "allowed" in refused.json()["detail"]
+    assert sources(empty) == []

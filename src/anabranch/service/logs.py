@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.errors import ConfigurationError
+from anabranch.private_files import begin_private
 from anabranch.service.request_log import audit_log, current_request
 
 # What every record has; anything else was added as ``extra`` and is a fact to keep.
@@ -52,6 +53,7 @@ def log_config(*, as_json: bool, audit_file: Path | None) -> dict[str, Any]:
     }
     if audit_file is not None:
         try:
+            begin_private(audit_file)
             audit_file.open("a").close()
         except OSError as error:
             raise ConfigurationError(
