@@ -199,6 +199,10 @@ class FakeStore(Script):
     text_calls: list[str] = field(default_factory=list)
     closed: int = 0
 
+    def forget_calls(self) -> None:
+        for calls in (self.scopes, self.dense_calls, self.text_calls):
+            calls.clear()
+
     async def search_dense(
         self, vectors: Vectors, *, limit: int, scope: Scope
     ) -> list[tuple[Hit, ...]]:

@@ -34,6 +34,7 @@ def client(world: World, tmp_path: Path) -> Iterator[httpx.Client]:
         serving(create_app(settings, knowledge_base=opened)) as address,
         httpx.Client(base_url=address, timeout=30) as client,
     ):
+        world.store.forget_calls()  # those that made it ready
         yield client
 
 
