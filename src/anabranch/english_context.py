@@ -18,7 +18,7 @@ from anabranch.replies import meant
 
 _PREPOSITION = r"(?:in|for|at|of|from|on|with|by|to|during|after|before|under|within|about|between)"
 _LEAD = re.compile(
-    r"^(?:(?:ok(?:ay)?|thanks?(?: you)?|great|well|yes|no|sure|i see|right)\b[\s,.!]*)*"
+    r"^(?:(?:ok(?:ay)?|thanks?(?: you)?|great|well|yes|no|sure|i see|right|actually|anyway|never\s*mind|oh)\b[\s,.!]*)*"
     r"(?:(?:and|but|so|then|also|or)\b[\s,]*)*"
     r"(?:(?P<about>what|how)\s+about|(?:the )?same (?:for|in|with)|what of)?\s*",
     re.IGNORECASE,

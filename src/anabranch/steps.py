@@ -13,6 +13,7 @@ from anabranch.conversation_context import complete
 from anabranch.fanout import TELLING_WEIGHT, attempt
 from anabranch.foreign_legs import lexicon_beside
 from anabranch.lexicon import Lexicon
+from anabranch.openings import without_opening
 from anabranch.ports import RequestContext
 from anabranch.types import (
     EvidenceGrade,
@@ -52,7 +53,8 @@ async def plan(question: str, context: RequestContext) -> tuple[Plan, Failures]:
         planned = _unplanned(question, "the planner failed: searched as it is", context)
     variants = planned.variants[: context.budgets.variants]
     if not variants:
-        variants, more = await vary(planned.standalone or question, context, lexicon=lexicon)
+        asked = without_opening(planned.standalone or question)
+        variants, more = await vary(asked, context, lexicon=lexicon)
         failures += more
     subs = [await _with_variants(sub, context, lexicon) for sub in _usable(planned)]
     return replace(planned, variants=variants, sub_questions=tuple(subs)), failures

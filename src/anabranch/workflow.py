@@ -21,6 +21,7 @@ from langgraph.types import Send
 
 from anabranch import steps
 from anabranch.fanout import attempt, retrieve
+from anabranch.openings import without_opening
 from anabranch.outcome import RagRun, RunFacts, finish
 from anabranch.ports import RequestContext
 from anabranch.resume import Snapshot
@@ -109,7 +110,7 @@ async def classify_complexity(state: RagState, runtime: Runtime[RequestContext])
             **steps.shown_variants(plan.variants, runtime.context),
         )  # fmt: skip
     planned = RagState(
-        query=replace(state["query"], text=plan.standalone or state["question"]),
+        query=replace(state["query"], text=without_opening(plan.standalone or state["question"])),
         complexity=plan.complexity, complexity_reason=plan.reason,
         variants=plan.variants, sub_questions=plan.sub_questions,
     )  # fmt: skip
@@ -334,7 +335,7 @@ async def resume_rag_from_hitl(snapshot: Snapshot, context: RequestContext) -> R
     already the caller's, intersected with the snapshot's.
     """
     question = snapshot.refined_question()
-    state = _first_state(question, Query("q1", question, "clarified"), context)
+    state = _first_state(question, Query("q1", without_opening(question), "clarified"), context)
     state["asked"], state["rewrite_count"] = snapshot.asked, snapshot.rewrite_count
     state["complexity"] = snapshot.complexity
     state["complexity_reason"] = snapshot.complexity_reason
@@ -421,7 +422,8 @@ def _standalone(state: Mapping[str, Any] | RagState, snapshot: Snapshot | None) 
     """The question on its own, without replies; empty where it is as it was asked."""
     if snapshot is not None:
         return snapshot.standalone
-    return "" if state["query"].text == state["question"] else state["query"].text
+    searched = state["query"].text
+    return "" if searched in (state["question"], without_opening(state["question"])) else searched
 
 
 @cache

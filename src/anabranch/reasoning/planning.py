@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from anabranch.conversation_context import complete
 from anabranch.lexicon import Lexicon
+from anabranch.openings import without_opening
 from anabranch.reasoning.complexity import complexity_reason
 from anabranch.reasoning.decomposition import parts
 from anabranch.reasoning.phrasing import phrasings
@@ -26,6 +27,7 @@ class LocalPlanner:
         return complete(question, history, self._plan)
 
     def _plan(self, question: str) -> Plan:
+        question = without_opening(question)
         reason = complexity_reason(question)
         if reason is None:
             return Plan("simple", SIMPLE_REASON)
