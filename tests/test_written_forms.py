@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from anabranch.written_forms import (
+    bare_code,
     chinese_number_forms,
+    code_joinings,
+    code_pattern,
+    codes,
     number_forms,
     other_script,
     simplified,
@@ -65,3 +69,37 @@ def test_scripts_lead_to_each_other_where_that_is_certain() -> None:
 def test_traditional_characters_become_simplified_ones_and_nothing_else_changes() -> None:
     assert simplified("臺灣的電腦與 PC, 2026年") == "台湾的电脑与 PC, 2026年"
     assert simplified(simplified("圖書館")) == "图书馆"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Is the HK-60 like hk40, hk-20 and HK 80?", ["HK-60", "hk40", "hk-20", "HK 80"]),
+        (
+            "Tern P9, drive belt DB-99, R2-D2, BRCA1 and p53",
+            ["P9", "DB-99", "R2-D2", "BRCA1", "p53"],
+        ),
+        ("HK-60的保修期", ["HK-60"]),
+        ("COVID-19 in World War 2, top 10, 5 kg, Windows 10", []),
+        ("Q3 2025, MAR 2024, 2025-11-30, type-2, top-10, post-1945, B2B, v2 and PM2.5", []),
+    ],
+)
+def test_letters_and_digits_that_are_one_name(text: str, found: list[str]) -> None:
+    assert codes(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "has"),
+    [
+        ("the HK 40.", True), ("hk40", True), ("HK‑40的保修期", True), ("HK-20/40", True),
+        ("HK-20 and -40", True), ("HK20 and HK-40", True), ("HK-400", False), ("XHK-40", False),
+        ("HK-20 heats to 40 degrees", False), ("HK-20 and 40 cups", False),
+    ],
+)  # fmt: skip
+def test_a_code_is_found_in_any_joining_and_not_in_another(text: str, has: bool) -> None:
+    assert (code_pattern("HK-40").search(text) is not None) == has
+
+
+def test_a_code_can_be_joined_in_three_ways() -> None:
+    assert code_joinings("HK20") == ("HK-20", "HK 20")
+    assert bare_code("HK-20") == bare_code("hk 20") == "hk20"

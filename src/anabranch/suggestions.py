@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from anabranch.language import ENGLISH_STOP_WORDS, fold, has_cjk, stem
+from anabranch.language import ENGLISH_STOP_WORDS, fold, has_cjk, stem, words
 from anabranch.lexicon import Lexicon
 from anabranch.phrases import (
     ANNOUNCERS,
@@ -23,7 +23,14 @@ from anabranch.phrases import (
 )
 from anabranch.short_forms import COMMON_CHINESE
 from anabranch.spelling import Repair, bare
-from anabranch.written_forms import chinese_number_forms, number_forms, other_script, unit_form
+from anabranch.written_forms import (
+    chinese_number_forms,
+    code_joinings,
+    codes,
+    number_forms,
+    other_script,
+    unit_form,
+)
 
 LONG_FORMS_PER_SHORT_FORM = 2
 LONGEST_SHORT_FORM = 5
@@ -240,7 +247,7 @@ def other_ways(question: str, lexicon: Lexicon) -> list[tuple[str, str, bool]]:
     """
     if not lexicon.words:
         return []
-    found = list(_numbers(question, lexicon))
+    found = [*_joinings(question, lexicon), *_numbers(question, lexicon)]
     matches = [match for match in _WORD_ALONE.finditer(question) if not has_cjk(match.group())]
     for first, second in pairwise(matches):
         between = question[first.end() : second.start()]
@@ -262,6 +269,16 @@ def other_ways(question: str, lexicon: Lexicon) -> list[tuple[str, str, bool]]:
         elif (kin := lexicon.speller().kin(word)) is not None:
             found.append((match.group(), kin, True))
     return found
+
+
+def _joinings(question: str, lexicon: Lexicon) -> Iterator[tuple[str, str, bool]]:
+    """Model and part numbers in a joining whose words the documents have: "HK20" as HK-20."""
+    for code in codes(question):
+        lacks = any(word not in lexicon.words for word in words(code))
+        for form in code_joinings(code) if lacks else ():
+            if all(word in lexicon.words for word in words(form)):
+                yield code, form, True
+                break
 
 
 def _numbers(question: str, lexicon: Lexicon) -> Iterator[tuple[str, str, bool]]:

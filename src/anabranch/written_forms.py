@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 _UNITS = (
@@ -142,3 +142,63 @@ def other_script() -> Mapping[str, str]:
         back.setdefault(simplified, []).append(traditional)
     single = {simplified: found[0] for simplified, found in back.items() if len(found) == 1}
     return {**single, **dict(pairs)}
+
+
+# ---------------------------------------------------------------------------- codes of things
+
+# "HK-60", "hk60", "P9", "HK 60", "R2-D2": letters and digits that are one name. Without capitals only where
+# nothing, or letters that are no word, stand before the hyphen: "type-2" and "post-1945" are ordinary words.
+_CODE = re.compile(
+    r"(?<![A-Za-z0-9.,_/&+'’-])(?:[A-Z]{1,4}[ ](?=\d{2})|[A-Za-z]{1,4}[-‐‑]?)\d{1,6}(?:[-‐‑]?[A-Z]{1,3}(?:[-‐‑]?\d{1,4})?)?"
+    r"(?![A-Za-z0-9%+]|[.,:/-]\d|[-‐‑][A-Za-z])"
+)
+_HYPHENS = "-‐‑‒–"
+_SEGMENT = re.compile(r"[a-z]+|[0-9]+")
+# Quarters, halves and years of accounts, versions, numbers and pages are written out as well; so are months, and
+# "B2B" and "P2P" are no numbers.
+_WRITTEN_OUT = re.compile(
+    r"q[1-4]|[hs][12]|fy\d+|cy\d+|v\d+|ver\d+|nos?\d+|nr\d+|pp\d+|vol\d+|fig\d+|ch\d+|sec\d+|art\d+|top\d+|[a-z]2[a-z]|"
+    r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)\d+|(?:ad|bc|ce|bce|am|pm|gmt|utc|usd?|eur|gbp|rmb|cny)\d+|"
+    r"(?:mid|pre|post|type|part|step|day|week|year|age|unit|page|line|room|area|item|case|test|form|plan|tier|over|from|to|in|of|"
+    r"for|the|is|and|or|at|on|by)\d+"
+)
+
+
+def codes(text: str) -> list[str]:
+    """The model and part numbers in ``text``, as they are written there: letters and digits that are one name."""
+    found = []
+    for match in _CODE.finditer(text):
+        written = match.group()
+        letters = re.match(r"[A-Za-z]+", written)
+        hyphened = letters is not None and written[letters.end()] in _HYPHENS
+        if letters is None or _WRITTEN_OUT.fullmatch(bare_code(written)):
+            continue
+        if hyphened and letters.group().islower() and re.search("[aeiou]", letters.group()):
+            continue
+        found.append(written)
+    return list(dict.fromkeys(found))
+
+
+def bare_code(code: str) -> str:
+    """The letters and digits of a code alone: "HK-60" and "hk 60" -> hk60."""
+    return "".join(_SEGMENT.findall(code.lower()))
+
+
+def code_joinings(code: str) -> tuple[str, ...]:
+    """The ways to join the letters and digits of a code: "HK60" -> HK-60, HK 60, without its own."""
+    parts = re.findall(r"[A-Za-z]+|[0-9]+", code)
+    return tuple(form for form in (joint.join(parts) for joint in ("-", "", " ")) if form != code)
+
+
+@lru_cache(maxsize=1_024)
+def code_pattern(code: str) -> re.Pattern[str]:
+    """What finds a code in a text in any joining and any case, also in a row: "HK-20/40" has HK-40."""
+    segments = _SEGMENT.findall(code.lower())
+    joint = rf"[{_HYPHENS}\s_.]?"
+    pattern = joint.join(segments)
+    if len(segments) == 2:
+        row = (
+            rf"(?:[0-9]+\s*(?:[/、]\s*[{_HYPHENS}]?|(?:,|&|and|or|和|及|或|与|與)\s*[{_HYPHENS}]))*"
+        )
+        pattern = f"{segments[0]}{joint}{row}{segments[1]}"
+    return re.compile(rf"(?<![A-Za-z0-9]){pattern}(?![0-9])", re.IGNORECASE | re.ASCII)

@@ -502,3 +502,53 @@ def test_a_file_name_is_a_slot_where_the_page_uses_it_as_a_name() -> None:
     found = contrast(question, heron, egret)
     assert found is not None
     assert (found.first, found.second) == ("Heron", "Egret")
+
+
+KETTLE_20 = passage(
+    "kettles/hk-20.md",
+    "The warranty of the HK-20 is 24 months. The HK-20 weighs 900 grams and heats to 60 or 100 degrees.",
+    title="HK-20 manual",
+)
+KETTLE_40 = passage(
+    "kettles/hk-40.md",
+    "The warranty of the HK-40 is 36 months. The HK-40 weighs 1200 grams and heats to 60 or 77 degrees.",
+    title="HK-40 manual",
+)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the warranty of the HK-60?",
+        "What is the warranty of the HK-77?",
+        "What is the warranty of the hk60?",
+        "What is the warranty of the kettle HK 60?",
+        "What does the HK-2000 weigh?",
+        "HK-60的保修期是多久？",
+    ],
+)
+async def test_a_model_that_no_document_has_is_not_answered_by_another(question: str) -> None:
+    graded = await grade(question, [KETTLE_20, KETTLE_40])
+    assert graded.route == "no_knowledge", graded
+    assert graded.confidence <= 0.1
+    assert any("60" in slot or "77" in slot or "2000" in slot for slot in graded.missing_slots)
+
+
+@pytest.mark.parametrize(
+    ("question", "route"),
+    [
+        ("What is the warranty of the HK-20?", "answer"),
+        ("What is the warranty of the HK20?", "answer"),
+        ("What is the warranty of the hk 20?", "answer"),
+        ("What is the warranty of the hk-20?", "answer"),
+        ("Is the warranty of the HK-20 or of the HK-60 longer?", "rewrite"),
+    ],
+)
+async def test_a_model_is_known_in_any_joining(question: str, route: str) -> None:
+    assert (await grade(question, [KETTLE_20])).route == route
+
+
+async def test_a_model_behind_a_name_that_is_known_is_still_another() -> None:
+    seven = passage("tern.md", "The Tern P7 can be lowered to 40 metres.", title="Tern P7")
+    assert (await grade("How deep can the Tern P7 be lowered?", [seven])).route == "answer"
+    assert (await grade("How deep can the Tern P9 be lowered?", [seven])).route == "no_knowledge"

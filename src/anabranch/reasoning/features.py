@@ -61,12 +61,13 @@ def features(asked: Asked, matches: Sequence[Match], background: Background) -> 
         together = better(together, found.held)
     coverages = [asked.coverage(found.held) for found in graded]
     best = max(coverages, default=0.0)
+    coded = frozenset[str]().union(*asked.unknown_codes)
     values = _lexical(asked, graded, together, best) | _lacking(asked, graded, together)
     values |= _asked_for(asked.cut.text)
     values |= _dense(graded, similarity, closest, background)
     return Features(
         values=values,
-        missing=tuple(term for term in asked.cut.terms if term not in together),
+        missing=tuple(t for t in asked.cut.terms if t not in together or t in coded),
         similarity=similarity,
         best_coverage=best,
         spelled_out=any(found.spelled_out for found in first),

@@ -25,6 +25,7 @@ from anabranch.reasoning.premises import contradicted
 from anabranch.reasoning.qualities import other_forms, with_noun
 from anabranch.types import Background, Chunk, EvidenceGrade, GradeRoute, Passage, Turn
 from anabranch.values import values
+from anabranch.written_forms import codes
 
 # Share of CJK characters from which a question counts as Chinese (or Japanese, Korean).
 _CJK_SHARE = 0.3
@@ -183,8 +184,8 @@ class LocalGrader:
         foreign = is_foreign(question, passages)
         model = self._model(asked, measured, foreign=foreign)
         alone = [model.chances(features(asked, [single], around).values) for single in matches]
-        # In another script a name is written otherwise.
-        unknown = 0.0 if foreign else _weight(asked, asked.unknown_names)
+        # In another script a name is written otherwise, but for the number of a model.
+        unknown = _weight(asked, asked.unknown_codes if foreign else asked.unknown_names)
         verdict, confidence = _judged(model, asked, measured, unknown=unknown)
         ambiguity = reference
         if reference is not None:
@@ -271,6 +272,8 @@ def _judged(
     """The verdict and the confidence; names that no document has are ``unknown`` of the question."""
     topic, confidence = model.chances(measured.values)
     about_another = 2 * len(asked.unknown_names) >= len(asked.names)
+    if asked.unknown_codes:  # Whatever else is named: of one model nothing is said of another.
+        about_another = 2 * len(asked.unknown_codes) > len(codes(asked.cut.text))
     if about_another and unknown >= _TELLING_NAME:
         topic, confidence = 0.0, min(confidence, _ABOUT_ANOTHER)
     verdict = _verdict(model, topic)
@@ -345,7 +348,7 @@ def specifics(asked: Asked, missing: Sequence[str]) -> tuple[str, ...]:
     An ordinary word that the best passages happen to lack is put in other words there, and of a
     Chinese question what is missing is often only a seam between two words.
     """
-    named = frozenset[str]().union(*asked.cut.names)
+    named = frozenset[str]().union(*asked.cut.names, *asked.unknown_codes)
     counted = texts.term_set(" ".join(sorted(asked.cut.numbers)))
     return tuple(term for term in missing if term in named | counted | asked.unknown)
 

@@ -28,6 +28,7 @@ from anabranch.reasoning.passages import (
 )
 from anabranch.suggestions import expansions
 from anabranch.types import Passage
+from anabranch.written_forms import bare_code, code_joinings, code_pattern, codes
 
 # A name of this many letters that is an edit away from a word of the documents is a slip or
 # another spelling; shorter ones have neighbours by chance.
@@ -48,6 +49,7 @@ class Asked:
     document in scope has, in any inflection; never CJK, whose words the lexicon does not count.
     ``names`` are what the question is about by name or by a number that is as good as one;
     ``unknown_names`` those of them that are made of nothing else, slips apart.
+    ``unknown_codes``: of these the model and part numbers, which are written alike in every script.
     ``shortened``: terms that are short for something that the documents spell out.
     ``collection_words``: how long the documents in scope are together; 0 where it is not known.
     """
@@ -58,6 +60,7 @@ class Asked:
     unknown: frozenset[str]
     names: tuple[frozenset[str], ...] = ()
     unknown_names: tuple[frozenset[str], ...] = ()
+    unknown_codes: tuple[frozenset[str], ...] = ()
     shortened: frozenset[str] = frozenset()
     collection_words: int = 0
 
@@ -94,22 +97,26 @@ def ask(question: str, passages: Sequence[Passage], lexicon: Lexicon) -> Asked:
             stands = term_set(meant)
             for term in term_set(shown) & terms if stands else ():
                 forms[term] = (*forms.get(term, ()), stands)
+    known_codes, unknown_codes = _codes(asked, passages, lexicon, frozenset(forms))
+    for code in known_codes:
+        for term, joinings in _other_joinings(code, terms).items():
+            forms[term] = (*forms.get(term, ()), *joinings)
     unknown = frozenset(
         term
         for term in asked.terms
         if lexicon.words and term not in forms and not language.has_cjk(term)
         and not _is_known(term, question, lexicon)
     )  # fmt: skip
-    names = tuple(dict.fromkeys((*asked.names, *_labels(asked))))
+    names = tuple(dict.fromkeys((*asked.names, *_labels(asked), *unknown_codes)))
+    lacked = [name for name in names if name <= unknown and not _is_slip(name, asked, lexicon)]
     return Asked(
         cut=asked,
         weights=term_weights(asked.terms, question, passages, lexicon),
         other_forms=forms,
         unknown=unknown,
         names=names,
-        unknown_names=tuple(
-            name for name in names if name <= unknown and not _is_slip(name, asked, lexicon)
-        ),
+        unknown_names=tuple(dict.fromkeys((*lacked, *unknown_codes))),
+        unknown_codes=unknown_codes,
         shortened=terms & frozenset[str]().union(*(term_set(short) for short, _ in pairs)),
         collection_words=lexicon.word_count,
     )
@@ -125,6 +132,44 @@ def _labels(asked: CutQuestion) -> list[frozenset[str]]:
         if not common and number <= frozenset(asked.terms):
             found.append(number)
     return found
+
+
+def _codes(
+    asked: CutQuestion, passages: Sequence[Passage], lexicon: Lexicon, explained: frozenset[str]
+) -> tuple[list[str], tuple[frozenset[str], ...]]:
+    """The model and part numbers of a question: those that stand somewhere, and the terms of the others.
+
+    "HK" and "60" may each stand in a document that has no HK-60. A text search brings up what has both, so that
+    the passages at hand decide. A code that is ``explained`` as a short form is known as what it is short for.
+    """
+    known: list[str] = []
+    unknown: list[frozenset[str]] = []
+    for code in codes(asked.text) if lexicon.words else ():
+        found = term_set(code) & frozenset(asked.terms)
+        if bare_code(code) in lexicon.words or _stands(code, passages):
+            known.append(code)
+        elif found and found.isdisjoint(explained):
+            unknown.append(found)
+    return known, tuple(dict.fromkeys(unknown))
+
+
+def _stands(code: str, passages: Sequence[Passage]) -> bool:
+    """Whether any passage, its title, headings or path have the code, in whatever joining."""
+    written = code_pattern(code)
+    return any(
+        written.search(language.fold(text))
+        for passage in passages
+        for text in (
+            passage.chunk.text, passage.chunk.title, passage.chunk.context, passage.chunk.source,
+        )
+    )  # fmt: skip
+
+
+def _other_joinings(code: str, terms: frozenset[str]) -> dict[str, list[frozenset[str]]]:
+    """Each term of a code with what it may stand as: "hk20" as hk and 20, and both as hk20."""
+    own = term_set(code)
+    others = [term_set(form) for form in code_joinings(code)]
+    return {term: [form for form in others if form != own] for term in own & terms}
 
 
 def _is_known(term: str, question: str, lexicon: Lexicon) -> bool:
