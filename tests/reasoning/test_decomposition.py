@@ -61,6 +61,19 @@ def given_parts(question: str) -> list[str]:
             "What is the difference between the Heron's and the Egret's range?",
             ["What is the range of the Heron?", "What is the range of the Egret?"],
         ),
+        (
+            "How do the warranties of the Heron and the Egret differ?",
+            ["What are the warranties of the Heron?", "What are the warranties of the Egret?"],
+        ),
+        (
+            "What is the difference between the price of HK-20 and HK-40?",
+            ["What is the price of HK-20?", "What is the price of HK-40?"],
+        ),
+        (
+            "How do the warranties of the Heron and the prices of the Egret differ?",
+            ["What are the warranties of the Heron?", "What are the prices of the Egret?"],
+        ),
+        ("HK-20的保修期和HK-40有什么不同？", ["HK-20的保修期是什么？", "HK-40的保修期是什么？"]),
         ("Compare the Bonn and Graz stations.", ["What are the Bonn stations?", "What are the Graz stations?"]),
         (
             "What is the range of the Heron compared with the Egret?",
@@ -267,6 +280,32 @@ def test_one_of_several_gets_its_article() -> None:
     assert [singular_noun(word) for word in ("actors", "rock bands", "cities", "churches")] == [
         "an actor", "a rock band", "a city", "a church",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who designed the Kestrel Bridge and where was she born?",
+        "Who founded Acme and where did he study?",
+        "When was the Kestrel Bridge built and where did she live?",
+        "红隼桥是谁设计的？她出生在哪里？",
+    ],
+)
+def test_she_is_no_thing(question: str) -> None:
+    assert given_parts(question) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "second"),
+    [
+        ("Who is the CEO of Acme and when was he born?", "When was the CEO of Acme born?"),
+        ("Who is Ada Lovelace and when did she die?", "When did Ada Lovelace die?"),
+        ("Who designed the Kestrel Bridge, and when was it opened?", "When was the Kestrel Bridge opened?"),
+        ("红隼桥的设计师是谁？他出生在哪里？", "红隼桥的设计师出生在哪里？"),
+    ],
+)  # fmt: skip
+def test_she_is_a_person_who_is_named(question: str, second: str) -> None:
+    assert given_parts(question)[1] == second
 
 
 # ------------------------------------------------------------------------------ whatever is asked

@@ -196,6 +196,10 @@ _AGAINST = re.compile(
 )
 
 
+# "HK-20的保修期和HK-40": of two names in Latin letters the second is no quality.
+_OF_THE_FIRST = re.compile(r"^(?P<first>[\w -]+)的(?P<what>[^的、]{2,8})(?:、[\w -]+)+$", re.ASCII)
+
+
 def _either(text: str) -> Parts:
     """What "A比B贵吗" and "更重的是A还是B" ask of each."""
     if match := _THAN.match(text):
@@ -231,10 +235,10 @@ def _comparison(text: str) -> Parts:
         return [(f"{item}{match['what']}有多少？", _SIDE) for item in _items(match["items"])]
     if match := _COMPARED.match(text):
         what = re.sub("上$|方面$", "", match["what"] or match["what2"] or "")
-        return [
-            (f"{item}的{what}是什么？" if what else f"{item}是什么？", _SIDE)
-            for item in _items(match["items"])
-        ]
+        items = _items(match["items"])
+        if items and not what and (shared := _OF_THE_FIRST.match("、".join(items))):
+            what, items = shared["what"], [shared["first"], *items[1:]]
+        return [(f"{item}的{what}是什么？" if what else f"{item}是什么？", _SIDE) for item in items]
     if not re.search(_ASKING, text) and (match := _COMPARE_ONLY.match(text)):
         return [(f"{item}的{match['what']}是什么？", _SIDE) for item in _items(match["items"])]
     return []
@@ -311,6 +315,10 @@ def _questions_in_a_row(text: str) -> Parts:
     return [(f"{piece}？", _IN_A_ROW) for piece in built]
 
 
+# "桥是谁设计的": he or she is who is asked for, and not what stands before.
+_MADE_BY = re.compile("(?:由|被|是)(?:谁|誰|哪位)[^，？]+|^(?:谁|誰|哪位)(?![是叫])")
+
+
 def _with_topic(piece: str, topic: str | None, first: str) -> str | None:
     """The piece with the subject that it leaves out; None if that cannot be told."""
     before = re.match(
@@ -329,7 +337,7 @@ def _with_topic(piece: str, topic: str | None, first: str) -> str | None:
     )
     pronoun = re.match("(?:它们?|他们?|她们?|其(?!中)|这|這|该|該)的?", piece)
     if pronoun:
-        if topic is None:
+        if topic is None or (piece[0] in "他她" and _MADE_BY.search(first)):
             return None
         joint = "的" if pronoun.group().endswith("的") or pronoun.group() == "其" else ""
         return f"{topic}{joint}{piece[pronoun.end() :]}"

@@ -45,6 +45,11 @@ _OF_TWO_THINGS = re.compile(
 _SHARED_OWNED = re.compile(
     r"^(?P<owners>.+?\s(?:and|or|vs\.?|versus)\s.+?)(?:['’]s|(?<=s)['’])\s+(?P<what>[a-z][\w -]*)$"
 )
+# "The warranties of the Dipper and the Plover": what is compared stands once, before the first.
+_SHARED_QUALITY = re.compile(
+    r"^(?:the\s+)?(?P<what>[a-z][\w-]*(?:\s[a-z][\w-]*){0,2}?)\s+of\s+(?P<first>.+)$"
+)
+_NAMED_SIDE = re.compile(r"^(?:the\s+)?[A-Z\d][\w.'’&/-]*(?:\s+[\w.'’&/-]+){0,3}$")
 _AGAINST = (
     r",?\s+(?:(?:as\s+)?compared\s+(?:with|to)|in\s+comparison\s+(?:with|to)|versus|vs\.?"
     r"|as\s+opposed\s+to)\s+"
@@ -136,9 +141,11 @@ def _sides(text: str) -> list[str]:
             sides = names(items, _SIDES)
             if not sides or len(what.split()) > 6:
                 continue
+            if not what and (shared := _SHARED_QUALITY.match(sides[0])):
+                what, sides = _shared_quality(shared, sides)
             sides = with_head(sides)
             if not what:
-                return [f"what {be(side)} {side}" for side in sides]
+                return [f"what {be(_head_of(side))} {side}" for side in sides]
             named = (groups.get("link3") or "in").replace("between", "in")
             link = named if pattern is _OF_A_THING else "of"
             # "Compare X by weight and battery life" asks several things of each: their list stays whole.
@@ -147,6 +154,19 @@ def _sides(text: str) -> list[str]:
                 for side in sides
             ]
     return []
+
+
+def _shared_quality(shared: re.Match[str], sides: list[str]) -> tuple[str, list[str]]:
+    """What is asked of every side, where only the first says it, and the sides without it."""
+    if all(_NAMED_SIDE.match(side) for side in (shared["first"], *sides[1:])):
+        return shared["what"], [shared["first"], *sides[1:]]
+    return "", sides
+
+
+def _head_of(side: str) -> str:
+    """The noun that the verb agrees with: the warranties of "the warranties of the Dipper"."""
+    head = re.match(r"((?:the\s+)?[a-z][\w -]*?)\s+of\s", side)
+    return head[1] if head else side
 
 
 def _than(text: str) -> list[str]:

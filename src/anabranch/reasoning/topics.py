@@ -7,13 +7,14 @@ import re
 from anabranch.grammar import ASKING, AUXILIARY, PREPOSITION
 from anabranch.language import question_terms
 from anabranch.reasoning.question_building import is_plural
-from anabranch.reasoning.question_shape import ROLES
+from anabranch.reasoning.question_shape import KINDS, ROLES
 
 _PRONOUN = re.compile(
     r"\b((?:each|all|both) of them|each one|it|they|them|he|she|him|its|their|his|her|there|each(?!\s+[a-z]+\s*$))\b(?!\s+(?:is|are)\s+(?:a|an|the)\b)",
     re.I,
 )
 _POSSESSIVE = frozenset({"its", "their", "his", "her"})
+_OF_PERSONS = frozenset({"he", "she", "him", "his", "her"})
 _OF_THINGS = frozenset({"it", "its", "there"})
 _NAMES_OF = re.compile(
     r"^(?:the\s+)?(?:names?|birthplaces?|hometowns?|ages?|birthdays?)\s+of\s+", re.I
@@ -54,6 +55,8 @@ def resolved(part: str, first: str) -> str | None:
     topic = _topic(first.strip(" ?"), thing=pronoun[1].lower() in _OF_THINGS)
     if topic is None:
         return None
+    if pronoun[1].lower() in _OF_PERSONS and _is_thing(topic, first.strip(" ?")):
+        return None
     if pronoun[1].lower() == "there":
         # "How many people work there": the place may be left to the other words.
         return f"{part[: pronoun.start()]}{'at ' + topic}{part[pronoun.end() :]}"
@@ -88,6 +91,29 @@ def _topic(question: str, *, thing: bool) -> str | None:
         and not re.search(r"[,;]", found)
     )
     return found if fits else None
+
+
+_PERSONS = (ROLES - {"headquarters", "birthplace", "hometown"}) | {
+    "man", "woman", "person", "player", "character", "boy", "girl", "pope", "prince", "princess",
+}  # fmt: skip
+
+
+def _is_thing(topic: str, question: str) -> bool:
+    """Whether "she" cannot stand for ``topic``: a name with an article, a kind of things, what somebody made.
+
+    "Who designed the Kestrel Bridge and where was she born": she is who is asked for.
+    """
+    if topic == _object(question) and _after_be(question) is None and _after_do(question) is None:
+        return True
+    described = re.match(
+        r"(?:the|an?)\s+(.+?)(?:\s+(?:of|that|who|which|in|at|for|from)\s.*)?$", topic, re.I
+    )
+    if described is None:
+        return False
+    *before, noun = described[1].split()
+    if noun.lower() in _PERSONS:
+        return False
+    return noun.lower() in KINDS or (noun[:1].isupper() and (bool(before) or noun.isupper()))
 
 
 def _after_be(question: str) -> str | None:
