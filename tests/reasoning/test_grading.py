@@ -552,3 +552,41 @@ async def test_a_model_behind_a_name_that_is_known_is_still_another() -> None:
     seven = passage("tern.md", "The Tern P7 can be lowered to 40 metres.", title="Tern P7")
     assert (await grade("How deep can the Tern P7 be lowered?", [seven])).route == "answer"
     assert (await grade("How deep can the Tern P9 be lowered?", [seven])).route == "no_knowledge"
+
+
+def test_the_number_of_a_model_is_a_label_with_its_letters() -> None:
+    question = cut_question("How long is the warranty of the kettle?")
+    found = contrast(question, KETTLE_20, KETTLE_40)
+    assert found is not None
+    assert (found.first, found.second) == ("HK-20", "HK-40")
+    titled = [
+        replace(one, chunk=replace(one.chunk, source=f"{name}.md"))
+        for one, name in ((KETTLE_20, "a"), (KETTLE_40, "b"))
+    ]
+    found = contrast(question, *titled)
+    assert found is not None
+    assert (found.kind, found.first, found.second) == ("title", "HK-20", "HK-40")
+
+
+async def test_which_model_is_asked_back_and_not_where_it_is_said() -> None:
+    asked = await grade("How long is the warranty of the kettle manual?", [KETTLE_20, KETTLE_40])
+    assert set(asked.hitl_options) == {"HK-20", "HK-40"}
+    said = await grade("How long is the warranty of the HK20?", [KETTLE_20, KETTLE_40])
+    assert said.ambiguity == "none"
+
+
+def test_a_running_number_of_a_file_is_no_label() -> None:
+    question = cut_question("How many days of annual leave do employees get?")
+    for names in (("cn_leave.md", "cn_leave2.md"), ("leave-1.md", "leave-2.md")):
+        first, second = (
+            passage(name, f"Employees receive {days} days of annual leave each year.")
+            for name, days in zip(names, (20, 30), strict=True)
+        )
+        assert contrast(question, first, second) is None
+    seven, nine = (
+        passage(f"tern_{name}.md", f"Employees receive {days} days of annual leave each year.")
+        for name, days in (("p7", 20), ("p9", 30))
+    )
+    found = contrast(question, seven, nine)
+    assert found is not None
+    assert (found.first, found.second) == ("P7", "P9")

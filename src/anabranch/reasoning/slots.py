@@ -17,6 +17,7 @@ from typing import Literal
 from anabranch import language
 from anabranch.reasoning import passages as features
 from anabranch.types import Chunk, Passage
+from anabranch.written_forms import code_pattern, codes
 
 SlotKind = Literal["path", "title", "heading", "sentence"]
 
@@ -36,6 +37,8 @@ _TABLES = (".csv", ".tsv", ".xlsx", ".xls", ".ods")
 _ROMAN = re.compile(r"[IVXLC]{1,7}")
 _LONGEST_LABEL = 3
 _LONGEST_CJK_LABEL = 6
+# What stands before the number of a model: "HK-20".
+_LONGEST_LETTERS = 3
 # Two answers are of one kind if their words overlap this much; figures need less, since the same
 # fact about two things is often told in different words.
 _ALIKE_WITH_NUMBERS = 0.12
@@ -82,6 +85,8 @@ def contrast(question: features.CutQuestion, first: Passage, second: Passage) ->
         ("title", one_difference(one.title, other.title)),
         ("heading", one_difference(one.context, other.context)),
     ):
+        if kind == "path" and labels and _differ_by_number(*labels):
+            labels = None
         if labels and _is_label(labels[0]) and _is_label(labels[1]):
             if kind != "path" and _are_of_one_thing(labels, shown[kind], (one, other)):
                 return None
@@ -146,8 +151,10 @@ def _is_heading(line: str) -> bool:
 def is_mentioned(label: str, text: str) -> bool:
     """Whether ``text`` has the label, or any content word of it."""
     label_terms = features.term_set(label)
-    return language.fold(label) in language.fold(text) or bool(
-        label_terms & features.term_set(text)
+    return (
+        language.fold(label) in language.fold(text)
+        or bool(label_terms & features.term_set(text))
+        or any(code_pattern(code).search(text) for code in codes(label))
     )
 
 
@@ -157,9 +164,14 @@ def one_difference(one: str, other: str) -> tuple[str, str] | None:
     tokens = [[language.fold(match.group()) for match in matches] for matches in spans]
     head = _shared(tokens[0], tokens[1])
     tail = _shared(tokens[0][head:][::-1], tokens[1][head:][::-1])
+    inside = [matches[head : len(matches) - tail] for matches in spans]
+    if all(inside):
+        inside = [
+            _whole_code(text, matches, inner)
+            for text, matches, inner in zip((one, other), spans, inside, strict=True)
+        ]
     labels = []
-    for text, matches in zip((one, other), spans, strict=True):
-        inner = matches[head : len(matches) - tail]
+    for text, inner in zip((one, other), inside, strict=True):
         if not inner:
             return None
         label = text[inner[0].start() : inner[-1].end()]
@@ -171,6 +183,20 @@ def one_difference(one: str, other: str) -> tuple[str, str] | None:
     shared = [token for token in rest if not token.isdigit()]
     enough = len(shared) >= (2 if any(map(language.has_cjk, shared)) else 1)
     return (labels[0], labels[1]) if enough else None
+
+
+def _whole_code(
+    text: str, matches: Sequence[re.Match[str]], inner: list[re.Match[str]]
+) -> list[re.Match[str]]:
+    """``inner`` with what a hyphen joins to it: of "HK-20" 20 alone is no name, and HK a poor one."""
+    first, last = matches.index(inner[0]), matches.index(inner[-1])
+    for start, end in ((first - 1, last), (first, last + 1)):
+        if start < 0 or end == len(matches):
+            continue
+        written = text[matches[start].start() : matches[end].end()]
+        if re.search("[-‑]", written) and codes(written) == [written]:
+            return list(matches[start : end + 1])
+    return inner
 
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:
@@ -244,6 +270,15 @@ def _is_named(label: str, chunk: Chunk) -> bool:
     return _is_always_name(_shown(label), chunk.text)
 
 
+def _differ_by_number(one: str, other: str) -> bool:
+    """Whether two words of paths are one word with and without a running number: "leave2" beside "leave".
+
+    "P7" and "P9" are names: what stands before a running number is a word.
+    """
+    bare = [re.sub(r"[\s_-]*\d+$", "", language.fold(label)) for label in (one, other)]
+    return bare[0] == bare[1] and (len(bare[0]) > _LONGEST_LETTERS or language.has_cjk(bare[0]))
+
+
 def _is_label(label: str) -> bool:
     """Whether a user would recognise the label: no running number, hash or sorting folder."""
     bare = label.lower()
@@ -259,6 +294,8 @@ def _is_label(label: str) -> bool:
 
 
 def _shown(label: str) -> str:
+    if codes(label) == [label]:
+        return label.upper() if label.islower() else label
     text = re.sub(r"[-_]+", " ", label).strip()
     if not text.islower():
         return text
