@@ -12,6 +12,7 @@ from anabranch.written_forms import (
     codes,
     number_forms,
     other_script,
+    says_another_code,
     simplified,
     unit_form,
 )
@@ -103,3 +104,10 @@ def test_a_code_is_found_in_any_joining_and_not_in_another(text: str, has: bool)
 def test_a_code_can_be_joined_in_three_ways() -> None:
     assert code_joinings("HK20") == ("HK-20", "HK 20")
     assert bare_code("HK-20") == bare_code("hk 20") == "hk20"
+
+
+def test_another_code_of_the_same_letters_is_another_thing() -> None:
+    assert says_another_code(["DB12"], ["Drive belt DB-11, Aldenrath", "DB-12 and DB-11"])
+    assert not says_another_code(["DB12"], ["Drive belt DB-12, Corvo", "DB-11"])
+    assert not says_another_code(["DB12"], ["fits the HK-20", "parts"])
+    assert not says_another_code([], ["Drive belt DB-11"])

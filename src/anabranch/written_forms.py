@@ -6,7 +6,7 @@ What may be offered for a question is for the caller to decide: here is only wha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 
@@ -157,7 +157,7 @@ _SEGMENT = re.compile(r"[a-z]+|[0-9]+")
 # Quarters, halves and years of accounts, versions, numbers and pages are written out as well; so are months, and
 # "B2B" and "P2P" are no numbers.
 _WRITTEN_OUT = re.compile(
-    r"q[1-4]|[hs][12]|fy\d+|cy\d+|v\d+|ver\d+|nos?\d+|nr\d+|pp\d+|vol\d+|fig\d+|ch\d+|sec\d+|art\d+|top\d+|[a-z]2[a-z]|"
+    r"q[1-4]|[hs][12]|fy\d+|cy\d+|v\d+|ver\d+|nos?\d+|nr\d+|pp\d+|vol\d+|fig\d+|ch\d+|sec\d+|art\d+|top\d+|ww\d|[a-z]2[a-z]|"
     r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)\d+|(?:ad|bc|ce|bce|am|pm|gmt|utc|usd?|eur|gbp|rmb|cny)\d+|"
     r"(?:mid|pre|post|type|part|step|day|week|year|age|unit|page|line|room|area|item|case|test|form|plan|tier|over|from|to|in|of|"
     r"for|the|is|and|or|at|on|by)\d+"
@@ -182,6 +182,19 @@ def codes(text: str) -> list[str]:
 def bare_code(code: str) -> str:
     """The letters and digits of a code alone: "HK-60" and "hk 60" -> hk60."""
     return "".join(_SEGMENT.findall(code.lower()))
+
+
+def says_another_code(asked: Iterable[str], texts: Iterable[str]) -> bool:
+    """Whether the first of ``texts`` that has a code of the asked letters has only others: DB-11 for DB-12."""
+    wanted = list(asked)
+    siblings = {re.sub(r"[0-9].*", "", bare_code(code)) for code in wanted}
+    for text in texts if wanted else ():
+        if any(code_pattern(code).search(text) for code in wanted):
+            return False
+        said = {re.sub(r"[0-9].*", "", bare_code(code)) for code in codes(text)}
+        if siblings & said:
+            return True
+    return False
 
 
 def code_joinings(code: str) -> tuple[str, ...]:

@@ -454,3 +454,15 @@ async def test_all_that_is_said_of_a_thing_begins_with_what_has_it_as_its_subjec
     )
     made = await answer("Tell me about the Heron", evidence(1, text))
     assert "The Heron is a scale for the field. [1]" in made.text
+
+
+@pytest.mark.parametrize("asked", ["DB-12", "DB12", "DB 12"])
+async def test_a_row_of_another_part_number_is_not_quoted(asked: str) -> None:
+    table = evidence(
+        1,
+        "| part | number | supplier |\n|---|---|---|\n| Drive belt | DB-11 | Aldenrath |\n"
+        "| Drive belt | DB-12 | Corvo |",
+    )
+    said = (await answer(f"Who supplies the drive belt {asked}?", table)).text
+    assert "Corvo" in said
+    assert "Aldenrath" not in said

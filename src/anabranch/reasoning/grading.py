@@ -271,9 +271,13 @@ def _judged(
 ) -> tuple[_Verdict, float]:
     """The verdict and the confidence; names that no document has are ``unknown`` of the question."""
     topic, confidence = model.chances(measured.values)
-    about_another = 2 * len(asked.unknown_names) >= len(asked.names)
-    if asked.unknown_codes:  # Whatever else is named: of one model nothing is said of another.
-        about_another = 2 * len(asked.unknown_codes) > len(codes(asked.cut.text))
+    # "The Tern P9" is one thing, and P9 tells which.
+    named = [
+        name for name in asked.names if not any(c < name or name < c for c in asked.unknown_codes)
+    ]
+    about_another = 2 * len(asked.unknown_names) >= len(named)
+    if asked.unknown_codes and 2 * len(asked.unknown_codes) <= len(codes(asked.cut.text)):
+        about_another = False  # "The HK-20 or the HK-60": of one there is something to say.
     if about_another and unknown >= _TELLING_NAME:
         topic, confidence = 0.0, min(confidence, _ABOUT_ANOTHER)
     verdict = _verdict(model, topic)

@@ -21,6 +21,7 @@ from anabranch.reasoning.presenting import Unit, units
 from anabranch.reasoning.qualities import other_forms, with_noun
 from anabranch.types import Evidence
 from anabranch.values import values
+from anabranch.written_forms import codes, says_another_code
 
 _HAS_NUMBER = re.compile(
     r"\d|[一二三四五六七八九十百千万两]+[个天年月岁次位名元台度]"
@@ -43,6 +44,8 @@ _NOTHING: frozenset[str] = frozenset()
 _SAID_BY_PAGE = 0.3
 # What only announces its page goes behind what says it, unless the page is what is asked about.
 _ANNOUNCED = 0.15
+# What is said of the HK-40 is no answer about the HK-20, however alike the rest is: it goes behind all that fits.
+_ANOTHER_MODEL = 0.1
 # Where all that is said of a thing is asked for, a sentence that has it as its subject says what it is.
 _DEFINES = 2.0
 _SUBJECT_WORDS = 3
@@ -112,6 +115,7 @@ def weigh(
     names = frozenset[str]().union(*cut.names)
     names |= {term for term in asked if any(map(str.isdigit, term))}
     forms = _asked_terms(question)
+    models = codes(question)
     of_page = _ASKS_OF_PAGE.search(without_overview(question)) is not None
     overview = asks_overview(question)
     found = []
@@ -121,11 +125,18 @@ def weigh(
         likelihood = model.likelihood(read)
         if unit.announces and not unit.items and not of_page:
             likelihood *= _ANNOUNCED
+        if models and _of_another_model(models, unit, evidence[number]):
+            likelihood *= _ANOTHER_MODEL
         if overview and _opens_with(unit.shown, asked):
             likelihood *= _DEFINES
         placed = frozenset(forms.credits(near))
         found.append(Candidate(number, index, unit, likelihood, asked & said, names & near, placed))
     return found
+
+
+def _of_another_model(models: Sequence[str], unit: Unit, one: Evidence) -> bool:
+    """Whether a piece, or else the page that it stands on, is about another model than the asked ones."""
+    return says_another_code(models, (unit.shown, one.context, one.title, one.source))
 
 
 def _opens_with(shown: str, asked: frozenset[str]) -> bool:
