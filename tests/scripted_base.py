@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from anabranch.errors import SourceNotFoundError
+from anabranch.settings import Settings
 from anabranch.trace import RunEvent
 from anabranch.types import (
     RESUME_SCHEMA,
@@ -101,6 +102,7 @@ class ScriptedBase:
     text: str = "Annual leave is 30 days."
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     closed: bool = False
+    settings: Settings = field(default_factory=Settings)
 
     def __enter__(self) -> ScriptedBase:
         return self

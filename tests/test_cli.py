@@ -94,7 +94,7 @@ def test_options_reach_the_knowledge_base(base: ScriptedBase, run: Run) -> None:
         (
             "stream",
             {
-                "question": "q", "collections": ("a", "b"), "effort": "thorough", "top_k": 3,
+                "question": "q", "history": (), "collections": ("a", "b"), "effort": "thorough", "top_k": 3,
                 "variants": 0, "timeout": 2.5, "interactive": False, "answer": True,
             },
         )
@@ -537,6 +537,7 @@ ON_TERMINAL = """
         cli.main(sys.argv[1:])
     finally:
         print("CALLS", [(name, call.get("reply")) for name, call in base.calls])
+        print("HEARD", [[turn.text for turn in call.get("history", ())] for _, call in base.calls])
 """
 
 
@@ -689,6 +690,31 @@ def test_ask_without_a_question_prompts_until_a_blank_line(on_terminal: OnTermin
     assert terminal.end() == 0
     assert "too long" in terminal.screen
     assert "no_knowledge" in terminal.screen
+
+
+def test_the_prompt_reads_each_question_with_those_before_it(on_terminal: OnTerminal) -> None:
+    terminal = on_terminal(
+        "asks_back(), outcome(effective_question='How much leave? Boston'), asks_back(), "
+        "outcome(question='And sick days?', effective_question='Sick days in Boston?')",
+        "ask",
+    )
+    for prompt, typed in (
+        ("question> ", "How much leave?"),
+        ("reply> ", "2"),
+        ("question> ", "And notice?"),
+        ("reply> ", ""),  # left open
+        ("question> ", "And sick days?"),
+        ("question> ", ""),
+    ):
+        terminal.read_until(prompt)
+        terminal.type(f"{typed}\n")
+    assert terminal.end() == 0
+    first = ["How much leave? Boston", "30 days."]
+    open_question = asks_back()
+    assert open_question.clarification is not None
+    second = [open_question.effective_question, open_question.clarification.prompt]
+    heard: list[list[str]] = [[], [], first, [*first, *second]]
+    assert f"HEARD {heard}" in terminal.screen
 
 
 def test_the_end_of_input_ends_the_prompt(on_terminal: OnTerminal) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import InputError, RunError, SnapshotError
 from anabranch.live import LiveTree
+from anabranch.notes import plain_text, said
 from anabranch.rendering import clean, print_outcome, print_question_back
 from anabranch.replies import meant
 from anabranch.trace import RunEvent
-from anabranch.types import RESUME_SCHEMA, Clarification, Effort, Outcome
+from anabranch.types import RESUME_SCHEMA, Clarification, Effort, Outcome, Turn
 
 if TYPE_CHECKING:
     from anabranch.knowledge_base import KnowledgeBase
@@ -39,10 +40,18 @@ class Asking:
     quiet: bool = False
     prompts: bool = False
 
-    def run(self, base: KnowledgeBase, question: str, *, answer: bool = True) -> Outcome:
+    def run(
+        self,
+        base: KnowledgeBase,
+        question: str,
+        *,
+        answer: bool = True,
+        history: Sequence[Turn] = (),
+    ) -> Outcome:
         """The outcome of ``question``, shown, after whatever was asked back on the way."""
         events = base.stream(
             question,
+            history=history,
             collections=self.collections,
             effort=self.effort,
             top_k=self.top_k,
@@ -62,15 +71,22 @@ class Asking:
         )
 
     def prompt_loop(self, base: KnowledgeBase) -> None:
-        """Asks for questions until a blank line or the end of input."""
+        """Asks for questions until a blank line or the end of input.
+
+        Each is read with those before it and their answers, as a session does.
+        """
+        history: list[Turn] = []
         with suppress(ImportError):  # not on every platform; gives input() line editing
             import readline  # noqa: F401
         while (question := _read_line("question> ")) is not None:
             try:
-                self.run(base, question)
+                outcome = self.run(base, question, history=tuple(history))
             except (InputError, RunError) as error:
                 # One question that cannot be asked does not end the session.
                 print(f"anabranch: {clean(str(error))}", file=sys.stderr)
+                continue
+            history = [*history, *turns_of(outcome)]
+            history = history[max(0, len(history) - 2 * base.settings.history_turns) :]
 
     def _converse(self, base: KnowledgeBase, outcome: Outcome, *, answer: bool) -> Outcome:
         while self.prompts and outcome.clarification and outcome.resume is not None:
@@ -115,6 +131,17 @@ async def follow(title: str, events: AsyncIterator[RunEvent]) -> Outcome:
     if outcome is None:
         raise RunError("The run ended without an outcome. Run it again with --debug and report it.")
     return outcome
+
+
+def turns_of(outcome: Outcome) -> tuple[Turn, Turn]:
+    """A question as it was understood, replies included, and what was said to it.
+
+    Of a question back that nobody replied to only the question is kept, without its options: what
+    is typed next may reply to it.
+    """
+    asked = outcome.clarification
+    answer = asked.prompt if asked is not None else plain_text(said(outcome))
+    return Turn("user", outcome.effective_question), Turn("assistant", answer)
 
 
 def chosen(clarification: Clarification, line: str) -> str:
