@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from anabranch import conflicts, language
 from anabranch.reasoning import passages as features
+from anabranch.reasoning.named_thing import of_the_named
 from anabranch.reasoning.presenting import Unit
 from anabranch.reasoning.weighing import Candidate, PieceModel, weigh
 from anabranch.types import Evidence
@@ -67,7 +68,9 @@ def is_yes_no(question: str) -> bool:
 def ranked_pieces(
     question: str, evidence: Sequence[Evidence], model: PieceModel
 ) -> list[Candidate]:
-    return by_likelihood(weigh(question, evidence, model))
+    """The pieces about the thing that the question names, if it names one of several; likeliest first."""
+    ranked = by_likelihood(weigh(question, evidence, model))
+    return of_the_named(question, ranked, evidence)
 
 
 def by_likelihood(candidates: Iterable[Candidate]) -> list[Candidate]:

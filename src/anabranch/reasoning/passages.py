@@ -42,6 +42,8 @@ _LIGHT_STEMS = frozenset(
 # "Electric" and "electrode", "retire" and "retirement": alike enough to count half.
 SAME_BEGINNING = 5
 LIKENESS = 0.5
+# What stands behind the end of a question: a reply that was joined to it.
+_REPLY = re.compile(r"[?？]\s*(?P<reply>[^?？]*[^\s?？.。!！])[^?？\w]*$")
 _WRITTEN_WORD = re.compile(r"[^\W_](?:[^\W_]|['’.,&-](?=[^\W_]))*\+*#?")
 
 
@@ -131,6 +133,14 @@ def cut_question(question: str) -> CutQuestion:
         names=tuple(name for name in sets if name),
         numbers=frozenset(_NUMBER.findall(question)),
     )
+
+
+def named_terms(question: str) -> frozenset[str]:
+    """The terms of what a question names, and of the reply that is joined to it: the option chosen."""
+    cut = cut_question(question)
+    reply = _REPLY.search(question)
+    chosen = term_set(reply["reply"]) if reply else frozenset[str]()
+    return chosen.union(*cut.names)
 
 
 def names(text: str) -> list[str]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Literal, Protocol
 
 from anabranch import language
 from anabranch.reasoning import passages as features
@@ -54,6 +54,19 @@ _SORTING = frozenset((
 ))  # fmt: skip
 
 
+class Placed(Protocol):
+    """A text and where it stands: a chunk, or evidence."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def context(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Contrast:
     """The label of the slot in the first and in the second passage, and where it was found."""
@@ -76,7 +89,7 @@ def contrast(question: features.CutQuestion, first: Passage, second: Passage) ->
     if not all(asked & features.term_set(text) for text in texts):
         return None
     # Sections of one page say different things; only the same sentence in both asks for one.
-    if one.chunk_id == other.chunk_id and _likeness(*texts) < _PARALLEL:
+    if one.chunk_id == other.chunk_id and likeness(*texts) < _PARALLEL:
         return None
     found = _by_sentence(*texts)
     shown = {"title": one.title, "heading": one.context}
@@ -87,10 +100,10 @@ def contrast(question: features.CutQuestion, first: Passage, second: Passage) ->
     ):
         if kind == "path" and labels and _differ_by_number(*labels):
             labels = None
-        if labels and _is_label(labels[0]) and _is_label(labels[1]):
+        if labels and is_label(labels[0]) and is_label(labels[1]):
             if kind != "path" and _are_of_one_thing(labels, shown[kind], (one, other)):
                 return None
-            if not _values_differ(texts[0], texts[1], labels=labels):
+            if not values_differ(texts[0], texts[1], labels=labels):
                 return None
             return Contrast(kind, _shown(labels[0]), _shown(labels[1]))  # type: ignore[arg-type]
     return Contrast("sentence", *found) if found else None
@@ -146,6 +159,16 @@ def best_window(asked: frozenset[str], text: str) -> str:
 
 def _is_heading(line: str) -> bool:
     return line.startswith("#") or (len(line) < _LONGEST_HEADING and _SENTENCE.search(line) is None)
+
+
+def path_parts(source: str) -> list[str]:
+    """The folders of a path and the file's name without its ending."""
+    return re.split(r"[/\\]", _EXTENSION.sub("", source))
+
+
+def without_figures(text: str) -> str:
+    """``text`` with one and the same sign for every figure, so that only words tell texts apart."""
+    return _NUMBER.sub("0", text)
 
 
 def is_mentioned(label: str, text: str) -> bool:
@@ -221,12 +244,12 @@ def _are_of_one_thing(labels: tuple[str, str], shown: str, chunks: tuple[Chunk, 
     texts = "\n".join(chunk.text for chunk in chunks)
     return (
         bool(words)
-        and all(_is_always_name(word, texts) for word in words)
-        and not any(_is_always_name(label, texts) for label in labels)
+        and all(is_always_name(word, texts) for word in words)
+        and not any(is_always_name(label, texts) for label in labels)
     )
 
 
-def _is_always_name(word: str, texts: str) -> bool:
+def is_always_name(word: str, texts: str) -> bool:
     """Whether ``word`` is in Latin script and stands in ``texts`` with a capital only."""
     if language.has_cjk(word) or not word[:1].isupper():
         return False
@@ -236,7 +259,7 @@ def _is_always_name(word: str, texts: str) -> bool:
 
 
 def _by_path(one: Chunk, other: Chunk) -> tuple[str, str] | None:
-    parts = [re.split(r"[/\\]", _EXTENSION.sub("", chunk.source)) for chunk in (one, other)]
+    parts = [path_parts(chunk.source) for chunk in (one, other)]
     if len(parts[0]) != len(parts[1]):
         return None
     found: set[tuple[str, str]] = set()
@@ -245,29 +268,34 @@ def _by_path(one: Chunk, other: Chunk) -> tuple[str, str] | None:
             continue
         parent = parts[0][number - 1] if number else ""
         labels = one_difference(left, right)
-        if labels is None and not _is_slot(left, right, parent, (one, other)):
+        if labels is None and not is_slot(left, right, parent, (one, other)):
             return None
         found.add(labels or (left, right))
     return next(iter(found)) if len(found) == 1 else None
 
 
-def _is_slot(left: str, right: str, parent: str, chunks: tuple[Chunk, Chunk]) -> bool:
+def is_slot(left: str, right: str, parent: str, chunks: tuple[Placed, Placed]) -> bool:
     """Whether a path part that differs as a whole names a thing: a folder "offices" holds
     offices; elsewhere the passages themselves must use it as a name."""
-    if parent.lower().endswith("s") and parent.lower() not in _SORTING:
+    if sorts_things(parent):
         return True
     if len({PurePosixPath(chunk.source.lower()).suffix for chunk in chunks}) > 1:
         return False
-    return all(_is_named(label, chunk) for label, chunk in zip((left, right), chunks, strict=True))
+    return all(is_named(label, chunk) for label, chunk in zip((left, right), chunks, strict=True))
 
 
-def _is_named(label: str, chunk: Chunk) -> bool:
+def sorts_things(folder: str) -> bool:
+    """Whether a folder is called after the things that it holds: "offices"."""
+    return folder.lower().endswith("s") and folder.lower() not in _SORTING
+
+
+def is_named(label: str, chunk: Placed) -> bool:
     """Whether a passage calls by ``label`` what it is about, beyond having the word: "people.md"."""
     if is_mentioned(label, f"{chunk.title}\n{chunk.context}"):
         return True
     if language.has_cjk(label):
         return is_mentioned(label, chunk.text)
-    return _is_always_name(_shown(label), chunk.text)
+    return is_always_name(_shown(label), chunk.text)
 
 
 def _differ_by_number(one: str, other: str) -> bool:
@@ -279,7 +307,7 @@ def _differ_by_number(one: str, other: str) -> bool:
     return bare[0] == bare[1] and (len(bare[0]) > _LONGEST_LETTERS or language.has_cjk(bare[0]))
 
 
-def _is_label(label: str) -> bool:
+def is_label(label: str) -> bool:
     """Whether a user would recognise the label: no running number, hash or sorting folder."""
     bare = label.lower()
     if label.count("(") != label.count(")"):
@@ -302,7 +330,7 @@ def _shown(label: str) -> str:
     return text.upper() if len(text) <= 2 else text.title()
 
 
-def _values_differ(one: str, other: str, *, labels: tuple[str, str]) -> bool:
+def values_differ(one: str, other: str, *, labels: tuple[str, str]) -> bool:
     """Whether two windows give different values for the same kind of fact."""
     about = features.term_set(labels[0]) | features.term_set(labels[1])
     terms = [frozenset(language.terms(text)) - about for text in (one, other)]
@@ -322,7 +350,7 @@ def _without(text: str, label: str) -> str:
     return re.sub(re.escape(label), " ", text, flags=re.IGNORECASE)
 
 
-def _likeness(one: str, other: str) -> float:
+def likeness(one: str, other: str) -> float:
     """Share of the words of two texts that stand in both, in the same order."""
     left, right = ([word.lower() for word in _TOKEN.findall(text)] for text in (one, other))
     return difflib.SequenceMatcher(None, left, right, autojunk=False).ratio()

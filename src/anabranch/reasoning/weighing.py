@@ -112,7 +112,7 @@ def weigh(
     """Every piece that can be part of an answer, in reading order."""
     cut = features.cut_question(question)
     asked = frozenset(cut.terms)
-    names = frozenset[str]().union(*cut.names)
+    names = features.named_terms(question)
     names |= {term for term in asked if any(map(str.isdigit, term))}
     forms = _asked_terms(question)
     models = codes(question)

@@ -1,0 +1,225 @@
+"""An answer about the thing that the question names, without what is said of its equals; pure.
+
+"How much may I spend on hotels in Oslo?" finds the pages of Oslo and of Lisbon, which are alike in
+every word but one. Where the question names one of two things and a piece stands with it, the
+pieces that stand with the other one in the same place are no answer: not by a folder or file, by a
+title, by a heading, nor by a sentence that is the same but for the name and a figure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from anabranch import language
+from anabranch.reasoning import passages as features
+from anabranch.reasoning.slots import (
+    best_window,
+    is_always_name,
+    is_label,
+    is_mentioned,
+    is_slot,
+    likeness,
+    one_difference,
+    path_parts,
+    sorts_things,
+    values_differ,
+    without_figures,
+)
+from anabranch.reasoning.weighing import Candidate
+from anabranch.types import Evidence
+
+# The same sentence about two things, figures aside.
+_PARALLEL = 0.6
+# Where nothing else shows that two places are of one kind, as of which they say the same.
+_SAME = 0.75
+_FIGURE = "0"
+_MARKED = re.compile(r"(?P<marks>#{1,6})\s+(?P<heading>.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where pieces stand: the number of their evidence and the headings above them, outermost first."""
+
+    number: int
+    headings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked, with all its words, and those that name something."""
+
+    text: str
+    terms: frozenset[str]
+    names: frozenset[str]
+
+
+def of_the_named(
+    question: str, ranked: Sequence[Candidate], evidence: Sequence[Evidence]
+) -> list[Candidate]:
+    """The candidates without those that stand with another thing than the one that is named."""
+    cut = features.cut_question(question)
+    asked = _Asked(question, features.term_set(question), features.named_terms(question))
+    groups: dict[_Place, list[Candidate]] = {}
+    for one in ranked:
+        groups.setdefault(_place(one, evidence), []).append(one)
+    others: set[tuple[int, int]] = set()
+    for named, standing in groups.items():
+        for other, pieces in groups.items():
+            for label in _named_labels(named, other, evidence, asked, frozenset(cut.terms)):
+                if _is_answered_by(standing, label):
+                    others |= {_spot(one) for one in pieces if not _says(label, one)}
+    left = [one for one in ranked if _spot(one) not in others]
+    left = [one for one in left if not _is_of_another(one, left, asked)]
+    return left or list(ranked)
+
+
+def _spot(candidate: Candidate) -> tuple[int, int]:
+    return candidate.number, candidate.index
+
+
+def _place(candidate: Candidate, evidence: Sequence[Evidence]) -> _Place:
+    one = evidence[candidate.number]
+    # The context is that of the beginning; a heading in the text ends those of its level and below.
+    above = one.context.split("\n", 1)[0].split(" > ") if one.context else []
+    for line in one.text[: candidate.unit.start].splitlines():
+        if match := _MARKED.fullmatch(line.strip()):
+            heading, level = match["heading"].strip(), len(match["marks"])
+            above = above[: above.index(heading) if heading in above else level - 1]
+            above.append(heading)
+    return _Place(candidate.number, tuple(above))
+
+
+# ----------------------------------------------------------------------------- by where it stands
+
+
+def _named_labels(
+    named: _Place,
+    other: _Place,
+    evidence: Sequence[Evidence],
+    asked: _Asked,
+    terms: frozenset[str],
+) -> Iterator[str]:
+    """What the question names of the first place, where the second has something else instead."""
+    first, second = evidence[named.number], evidence[other.number]
+    texts = _running(first.text) + _running(second.text)
+    windows: list[str] = []
+    for left, right, by_itself in _differences(named, other, first, second):
+        titles = f" . {first.title} . {second.title} . "
+        if not _tells_apart(left, right, asked, texts + titles):
+            continue
+        if _all_said(left, f"{second.source}\n{second.title}\n{' '.join(other.headings)}"):
+            continue  # A page of the other about this one.
+        if by_itself or is_always_name(right, texts):
+            yield left
+            continue
+        windows = windows or [best_window(terms, one.text) for one in (first, second)]
+        alike = likeness(*map(without_figures, windows)) >= _SAME
+        if alike and values_differ(*windows, labels=(left, right)):
+            yield left
+
+
+def _running(text: str) -> str:
+    """The sentences of a text: a capital in a heading, or at the beginning, makes no name."""
+    lines = (line for line in text.split("\n") if not _MARKED.fullmatch(line.strip()))
+    return re.sub(r"\n\s*\n", ". ", "\n".join(("", "", *lines, "", "")))
+
+
+def _differences(
+    named: _Place, other: _Place, first: Evidence, second: Evidence
+) -> Iterator[tuple[str, str, bool]]:
+    """Where two places differ first, in each way; and whether that alone shows that they are of one kind."""
+    if first.source != second.source:
+        yield from _by_path(first, second)
+        if pair := one_difference(first.title, second.title):
+            yield *pair, True
+    for left, right in zip_longest(named.headings, other.headings, fillvalue=""):
+        if left != right:
+            if left and right:
+                pair = one_difference(left, right)
+                yield *(pair or (left, right)), pair is not None
+            return
+
+
+def _by_path(first: Evidence, second: Evidence) -> Iterator[tuple[str, str, bool]]:
+    parts = path_parts(first.source), path_parts(second.source)
+    if len(parts[0]) != len(parts[1]):
+        return
+    differing = (n for n, (left, right) in enumerate(zip(*parts, strict=True)) if left != right)
+    at = next(differing, None)
+    if at is None:  # "leave.pdf" and "leave.md"
+        return
+    left, right = parts[0][at], parts[1][at]
+    parent = parts[0][at - 1].lower() if at else ""
+    below = parts[0][at + 1 :]
+    if pair := one_difference(left, right):
+        yield _words(pair[0]), _words(pair[1]), True
+    elif is_slot(left, right, parent, (first, second)):
+        same_file = bool(below) and below == parts[1][at + 1 :]
+        yield _words(left), _words(right), same_file or sorts_things(parent)
+
+
+def _words(label: str) -> str:
+    return re.sub(r"[-_]+", " ", label).strip()
+
+
+def _tells_apart(left: str, right: str, asked: _Asked, texts: str) -> bool:
+    """Whether the question names what ``left`` is, and nothing of ``right``."""
+    if not (is_label(left) and is_label(right)) or not _all_said(left, asked.text):
+        return False
+    if is_mentioned(right, asked.text):
+        return False
+    said = features.term_set(left)
+    is_name = language.has_cjk(left) or said <= asked.names or left.isdigit()
+    return is_name or is_always_name(left if left[:1].isupper() else left.title(), texts)
+
+
+def _all_said(label: str, text: str) -> bool:
+    """Whether every word of ``label`` stands in ``text``."""
+    if language.has_cjk(label):
+        return language.fold(label) in language.fold(text)
+    said = features.term_set(label)
+    return bool(said) and said <= features.term_set(text)
+
+
+def _is_answered_by(standing: Sequence[Candidate], label: str) -> bool:
+    """Whether a piece that stands with what is named has something else of what is asked."""
+    about = features.term_set(label)
+    return any(one.placed - about for one in standing)
+
+
+def _says(label: str, candidate: Candidate) -> bool:
+    """Whether a piece or what it stands under has the label itself."""
+    unit = candidate.unit
+    said = features.term_set(label)
+    return _all_said(label, unit.shown) or (bool(said) and said <= unit.terms | unit.setting)
+
+
+# ------------------------------------------------------------------------------ by what it says
+
+
+def _is_of_another(candidate: Candidate, ranked: Sequence[Candidate], asked: _Asked) -> bool:
+    """Whether a piece says with another name and figure what a piece says of the thing named."""
+    masked = without_figures(candidate.unit.shown)
+    if _FIGURE not in masked:
+        return False
+    return any(
+        _parallel(without_figures(one.unit.shown), masked, asked)
+        for one in ranked
+        if one is not candidate
+        and 2 * len(one.unit.terms & candidate.unit.terms) >= len(candidate.unit.terms)
+        and one.unit.shown != candidate.unit.shown
+    )
+
+
+def _parallel(named: str, other: str, asked: _Asked) -> bool:
+    pair = one_difference(named, other) if _FIGURE in named else None
+    if pair is None or not (is_label(pair[0]) and is_label(pair[1])):
+        return False
+    return (
+        _all_said(pair[0], asked.text)
+        and not is_mentioned(pair[1], asked.text)
+        and likeness(named, other) >= _PARALLEL
+    )
