@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anabranch.conflicts import find
 from anabranch.evidence import as_context, nearest, pack
@@ -19,6 +19,7 @@ from anabranch.resume import (
     Snapshot,
     SnapshotScope,
     clarification_id,
+    join_question,
     sign,
 )
 from anabranch.types import (
@@ -77,6 +78,7 @@ class RagRun:
 def finish(facts: RunFacts, conclusion: Conclusion, context: RequestContext) -> RagRun:
     """The outcome of a run. Evidence is given only with an answerable or partial status."""
     answered = conclusion.status in ("answerable", "partial")
+    facts = _with_settled(facts, conclusion) if answered else facts
     evidence: tuple[Evidence, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     if answered:
@@ -115,6 +117,14 @@ def finish(facts: RunFacts, conclusion: Conclusion, context: RequestContext) -> 
         ),
     )
     return RagRun(outcome, conclusion.passages)
+
+
+def _with_settled(facts: RunFacts, conclusion: Conclusion) -> RunFacts:
+    """The facts with what an earlier turn settled behind the question, as the reply to it would be."""
+    settled = conclusion.grade.settled if conclusion.grade else ""
+    if not settled:
+        return facts
+    return replace(facts, effective_question=join_question(facts.effective_question, (settled,)))
 
 
 def _unread(retrievals: Sequence[Retrieval]) -> tuple[LeftOut, ...]:

@@ -405,7 +405,10 @@ class Background:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceGrade:
-    """How well passages answer a question. ``passage_relevance`` is aligned with the passages."""
+    """How well passages answer a question. ``passage_relevance`` is aligned with the passages.
+
+    ``settled`` is which of several things of a kind an earlier turn said; empty where that is not open.
+    """
 
     relevance: Literal["none", "weak", "strong"]
     answerability: Literal["none", "partial", "sufficient"]
@@ -418,6 +421,7 @@ class EvidenceGrade:
     hitl_options: tuple[str, ...] = ()
     passage_relevance: tuple[float, ...] = ()
     features: Mapping[str, float] = field(default_factory=lambda: EMPTY)
+    settled: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ _AS_COVERED = 0.12
 # Below this share of covered terms "both match" says nothing.
 _LEAST_COVERAGE = 0.5
 _LEAST_CJK_PAIRS = 2
+# What was said within so many turns, also by way of an answer, is still meant.
+_LAST_TURNS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,13 @@ class Ambiguity:
     prompt: str
     reason: str
     options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Which of the things that would be asked about the user said in an earlier turn."""
+
+    label: str
 
 
 # ------------------------------------------------------------------- a reference without anything
@@ -163,6 +172,10 @@ _PLURAL = re.compile(
 _CHINESE_PLURAL = re.compile(
     r"各|所有|全部|每(?![年月天日周次晚小])|分别|比较|对比|区别|不同|差异|哪些|哪个|哪家|哪种|哪一|最[大小高低多少长短好贵]|一共|总共|都"
 )
+# What was spoken of is just what is not meant.
+_OTHER_ONE = re.compile(
+    r"\b(?:others?|another|elsewhere|else|instead)\b|别的|其[他它余]|另", re.IGNORECASE
+)
 _WHICH = re.compile(
     r"\bwh(?:ich|at)\s+(\w+)\s+(?:is|are|was|were|has|have|had|offers?|allows?|gives?|provides?|does)\b",
     re.IGNORECASE,
@@ -176,8 +189,9 @@ def several_candidates(
     *,
     weights: Mapping[str, float],
     history: Sequence[Turn],
-) -> Ambiguity | None:
-    """The documents of one kind that answer differently, named after what differs.
+) -> Ambiguity | Settled | None:
+    """The documents of one kind that answer differently, named after what differs; or the one of
+    them that the user named last, in whichever turn.
 
     ``relevance`` is aligned with ``passages``.
     """
@@ -192,8 +206,13 @@ def several_candidates(
     if (
         len(labels) < 2
         or _others_say_it(question, candidates)
-        or _is_settled(question, labels, candidates[0], history)
+        or _is_settled(question, labels, candidates[0])
     ):
+        return None
+    label = _named_before(labels, history)
+    if label and not _OTHER_ONE.search(question.text):
+        return Settled(label)
+    if _is_spoken_of(labels, history):
         return None
     options = tuple(labels)[:_MOST_OPTIONS]
     return Ambiguity(
@@ -285,12 +304,9 @@ def _equals_of_the_best(
     ]
 
 
-def _is_settled(
-    question: features.CutQuestion, labels: Sequence[str], first: Passage, history: Sequence[Turn]
-) -> bool:
-    """Whether the question or the last turns name one of the labels, or ask for the label itself."""
-    said = " ".join((question.text, *(turn.text for turn in history[-4:])))
-    if any(is_mentioned(label, said) for label in labels):
+def _is_settled(question: features.CutQuestion, labels: Sequence[str], first: Passage) -> bool:
+    """Whether the question names one of the labels, or asks for the label itself."""
+    if any(is_mentioned(label, question.text) for label in labels):
         return True
     if any(name - features.around(first) for name in question.names):
         return True  # It names something else, which none of the candidates is.
@@ -301,6 +317,22 @@ def _is_settled(
     # "Do offices …" asks about all the things that a folder of that name holds.
     folders = set(re.split(r"[/\\]", first.chunk.source.lower())[:-1])
     return bool({word for word in language.words(question.text) if word.endswith("s")} & folders)
+
+
+def _named_before(labels: Sequence[str], history: Sequence[Turn]) -> str:
+    """The label that the user's last turn with any of them names; empty where it names several."""
+    for turn in reversed(history):
+        if turn.role != "user":
+            continue
+        if named := [label for label in labels if is_mentioned(label, turn.text)]:
+            return named[0] if len(named) == 1 else ""
+    return ""
+
+
+def _is_spoken_of(labels: Sequence[str], history: Sequence[Turn]) -> bool:
+    """Whether one of the last turns, of whomever, names one of the labels."""
+    said = " ".join(turn.text for turn in history[-_LAST_TURNS:])
+    return any(is_mentioned(label, said) for label in labels)
 
 
 _GENERIC_KINDS = frozenset((

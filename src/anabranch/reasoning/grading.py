@@ -18,7 +18,12 @@ from anabranch import language
 from anabranch.clauses import asks
 from anabranch.lexicon import Lexicon
 from anabranch.reasoning import passages as texts
-from anabranch.reasoning.ambiguity import Ambiguity, several_candidates, unresolved_reference
+from anabranch.reasoning.ambiguity import (
+    Ambiguity,
+    Settled,
+    several_candidates,
+    unresolved_reference,
+)
 from anabranch.reasoning.features import Features, features
 from anabranch.reasoning.matching import Asked, ask, match
 from anabranch.reasoning.premises import contradicted
@@ -187,21 +192,27 @@ class LocalGrader:
         # In another script a name is written otherwise, but for the number of a model.
         unknown = _weight(asked, asked.unknown_codes if foreign else asked.unknown_names)
         verdict, confidence = _judged(model, asked, measured, unknown=unknown)
-        ambiguity = reference
+        ambiguity: Ambiguity | None = reference
+        settled = ""
         if reference is not None:
             # What is asked about is not known yet: that nothing matches proves nothing.
             verdict = _Verdict("weak", "partial")
         elif verdict.answerability != "none":
-            ambiguity = several_candidates(
+            found = several_candidates(
                 asked.cut, passages, [about for about, _ in alone],
                 weights=asked.weights, history=history,
             )  # fmt: skip
+            if isinstance(found, Settled):
+                settled = found.label
+            else:
+                ambiguity = found
         grade = _grade(verdict, ambiguity, asked, measured)
         return replace(
             grade,
             confidence=confidence,
+            settled=settled,
             passage_relevance=tuple(chance for _, chance in alone),
-            reason=grade.reason + _but_said(question, passages),
+            reason=grade.reason + _but_said(question, passages) + _as_settled(settled),
         )
 
     def _model(self, asked: Asked, measured: Features, *, foreign: bool) -> GradeModel:
@@ -242,6 +253,10 @@ def _but_said(question: str, passages: Sequence[Passage]) -> str:
     )
     found = contradicted(question, places)
     return f" The question says {found.claimed!r}, the documents {found.said!r}." if found else ""
+
+
+def _as_settled(label: str) -> str:
+    return f" Of several of a kind an earlier turn named {label!r}." if label else ""
 
 
 def _setting(chunk: Chunk) -> frozenset[str]:

@@ -63,10 +63,14 @@ def of_the_named(
     cut = features.cut_question(question)
     asked = _Asked(question, features.term_set(question), features.named_terms(question))
     groups: dict[_Place, list[Candidate]] = {}
-    for one in ranked:
-        groups.setdefault(_place(one, evidence), []).append(one)
+    for piece in ranked:
+        groups.setdefault(_place(piece, evidence), []).append(piece)
     others: set[tuple[int, int]] = set()
     for named, standing in groups.items():
+        one = evidence[named.number]
+        where = "\n".join((one.source, one.title, *named.headings))
+        if asked.terms.isdisjoint(features.term_set(where)):
+            continue  # It names nothing of this place.
         for other, pieces in groups.items():
             for label in _named_labels(named, other, evidence, asked, frozenset(cut.terms)):
                 if _is_answered_by(standing, label):
