@@ -198,3 +198,14 @@ def test_a_question_that_nothing_is_open_in_is_left_as_it_is(tmp_path: Path) -> 
         assert "45" in text_of(both)
         another = base.ask("How much may a meal cost at the other office?", history=SETTLED)
         assert not another.effective_question.endswith("Lisbon")
+
+
+def test_what_is_settled_holds_for_every_part_of_a_question(tmp_path: Path) -> None:
+    with filled(tmp_path, MEALS) as base:
+        outcome = base.ask(
+            "How much may a hotel cost and how much may a meal cost?", history=SETTLED
+        )
+        text = text_of(outcome)
+    assert outcome.sub_questions
+    assert all(figure in text for figure in ("140", "30"))
+    assert not any(figure in text for figure in ("210", "45"))

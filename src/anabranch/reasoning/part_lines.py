@@ -16,6 +16,7 @@ from anabranch.reasoning.choosing import (
     place_of,
     ranked_pieces,
 )
+from anabranch.reasoning.named_thing import of_the_named
 from anabranch.reasoning.qualities import other_forms
 from anabranch.reasoning.slots import one_difference
 from anabranch.reasoning.weighing import Candidate, PieceModel, gives
@@ -49,7 +50,13 @@ def part_lines(
     owned = _own_terms(sub_questions)
     parts = [
         _with_value_first(
-            one.question, _about(own, ranked_pieces(one.question, evidence, model), evidence)
+            one.question,
+            # What the whole question names holds for its parts.
+            _about(
+                own,
+                of_the_named(question, ranked_pieces(one.question, evidence, model), evidence),
+                evidence,
+            ),
         )
         for one, own in zip(sub_questions, owned, strict=True)
     ]
