@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import zip_longest
 
 from anabranch import language
@@ -56,6 +57,11 @@ class _Asked:
     names: frozenset[str]
 
 
+# What stands in the first of two places and in the second where they differ first, and whether that
+# alone shows that they are of one kind.
+_Difference = tuple[str, str, bool]
+
+
 def of_the_named(
     question: str, ranked: Sequence[Candidate], evidence: Sequence[Evidence]
 ) -> list[Candidate]:
@@ -66,13 +72,25 @@ def of_the_named(
     for piece in ranked:
         groups.setdefault(_place(piece, evidence), []).append(piece)
     others: set[tuple[int, int]] = set()
+    terms = frozenset(cut.terms)
+    # Places under other headings of the same two sources differ alike.
+    by_source: dict[tuple[int, int], list[_Difference]] = {}
     for named, standing in groups.items():
         one = evidence[named.number]
         where = "\n".join((one.source, one.title, *named.headings))
         if asked.terms.isdisjoint(features.term_set(where)):
             continue  # It names nothing of this place.
         for other, pieces in groups.items():
-            for label in _named_labels(named, other, evidence, asked, frozenset(cut.terms)):
+            pair = named.number, other.number
+            if pair not in by_source:
+                between = _by_source(evidence[pair[0]], evidence[pair[1]])
+                by_source[pair] = [one for one in between if _is_chosen(one, asked)]
+            differences = by_source[pair] + [
+                one for one in _by_headings(named, other) if _is_chosen(one, asked)
+            ]
+            if not differences:
+                continue
+            for label in _named_labels(named, other, differences, evidence, asked, terms):
                 if _is_answered_by(standing, label):
                     others |= {_spot(one) for one in pieces if not _says(label, one)}
     left = [one for one in ranked if _spot(one) not in others]
@@ -102,17 +120,17 @@ def _place(candidate: Candidate, evidence: Sequence[Evidence]) -> _Place:
 def _named_labels(
     named: _Place,
     other: _Place,
+    differences: Sequence[_Difference],
     evidence: Sequence[Evidence],
     asked: _Asked,
     terms: frozenset[str],
 ) -> Iterator[str]:
-    """What the question names of the first place, where the second has something else instead."""
+    """Those of ``differences`` by which the second place is of another thing than the first."""
     first, second = evidence[named.number], evidence[other.number]
-    texts = _running(first.text) + _running(second.text)
     windows: list[str] = []
-    for left, right, by_itself in _differences(named, other, first, second):
-        titles = f" . {first.title} . {second.title} . "
-        if not _tells_apart(left, right, asked, texts + titles):
+    for left, right, by_itself in differences:
+        texts = _running(first.text) + _running(second.text)
+        if not _is_a_name(left, asked, f"{texts} . {first.title} . {second.title} . "):
             continue
         if _all_said(left, f"{second.source}\n{second.title}\n{' '.join(other.headings)}"):
             continue  # A page of the other about this one.
@@ -125,20 +143,21 @@ def _named_labels(
             yield left
 
 
+@lru_cache(maxsize=256)
 def _running(text: str) -> str:
     """The sentences of a text: a capital in a heading, or at the beginning, makes no name."""
     lines = (line for line in text.split("\n") if not _MARKED.fullmatch(line.strip()))
     return re.sub(r"\n\s*\n", ". ", "\n".join(("", "", *lines, "", "")))
 
 
-def _differences(
-    named: _Place, other: _Place, first: Evidence, second: Evidence
-) -> Iterator[tuple[str, str, bool]]:
-    """Where two places differ first, in each way; and whether that alone shows that they are of one kind."""
+def _by_source(first: Evidence, second: Evidence) -> Iterator[_Difference]:
     if first.source != second.source:
         yield from _by_path(first, second)
         if pair := one_difference(first.title, second.title):
             yield *pair, True
+
+
+def _by_headings(named: _Place, other: _Place) -> Iterator[_Difference]:
     for left, right in zip_longest(named.headings, other.headings, fillvalue=""):
         if left != right:
             if left and right:
@@ -147,7 +166,7 @@ def _differences(
             return
 
 
-def _by_path(first: Evidence, second: Evidence) -> Iterator[tuple[str, str, bool]]:
+def _by_path(first: Evidence, second: Evidence) -> Iterator[_Difference]:
     parts = path_parts(first.source), path_parts(second.source)
     if len(parts[0]) != len(parts[1]):
         return
@@ -169,15 +188,21 @@ def _words(label: str) -> str:
     return re.sub(r"[-_]+", " ", label).strip()
 
 
-def _tells_apart(left: str, right: str, asked: _Asked, texts: str) -> bool:
-    """Whether the question names what ``left`` is, and nothing of ``right``."""
-    if not (is_label(left) and is_label(right)) or not _all_said(left, asked.text):
-        return False
-    if is_mentioned(right, asked.text):
-        return False
-    said = features.term_set(left)
-    is_name = language.has_cjk(left) or said <= asked.names or left.isdigit()
-    return is_name or is_always_name(left if left[:1].isupper() else left.title(), texts)
+def _is_chosen(difference: _Difference, asked: _Asked) -> bool:
+    """Whether the question says what the first place has, and nothing of what the second has."""
+    left, right, _ = difference
+    return (
+        _all_said(left, asked.text)
+        and not is_mentioned(right, asked.text)
+        and is_label(left)
+        and is_label(right)
+    )
+
+
+def _is_a_name(label: str, asked: _Asked, texts: str) -> bool:
+    said = features.term_set(label)
+    is_name = language.has_cjk(label) or said <= asked.names or label.isdigit()
+    return is_name or is_always_name(label if label[:1].isupper() else label.title(), texts)
 
 
 def _all_said(label: str, text: str) -> bool:

@@ -11,6 +11,7 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Literal, Protocol
 
@@ -166,6 +167,8 @@ def path_parts(source: str) -> list[str]:
     return re.split(r"[/\\]", _EXTENSION.sub("", source))
 
 
+# A piece is compared with every other one.
+@lru_cache(maxsize=4_096)
 def without_figures(text: str) -> str:
     """``text`` with one and the same sign for every figure, so that only words tell texts apart."""
     return _NUMBER.sub("0", text)
@@ -181,6 +184,8 @@ def is_mentioned(label: str, text: str) -> bool:
     )
 
 
+# Titles and headings of the same few places are compared for every question.
+@lru_cache(maxsize=8_192)
 def one_difference(one: str, other: str) -> tuple[str, str] | None:
     """What stands in each where the two differ, if that is one short span and the rest is shared."""
     spans = [list(_TOKEN.finditer(text)) for text in (one, other)]
