@@ -80,22 +80,25 @@ def of_the_named(
         where = "\n".join((one.source, one.title, *named.headings))
         if asked.terms.isdisjoint(features.term_set(where)):
             continue  # It names nothing of this place.
+        by_heading = not asked.terms.isdisjoint(features.term_set("\n".join(named.headings)))
         for other, pieces in groups.items():
             pair = named.number, other.number
             if pair not in by_source:
                 between = _by_source(evidence[pair[0]], evidence[pair[1]])
                 by_source[pair] = [one for one in between if _is_chosen(one, asked)]
-            differences = by_source[pair] + [
-                one for one in _by_headings(named, other) if _is_chosen(one, asked)
-            ]
+            differences = by_source[pair]
+            if by_heading:
+                found = _by_headings(named, other)
+                differences = differences + [one for one in found if _is_chosen(one, asked)]
             if not differences:
                 continue
             for label in _named_labels(named, other, differences, evidence, asked, terms):
                 if _is_answered_by(standing, label):
                     others |= {_spot(one) for one in pieces if not _says(label, one)}
     left = [one for one in ranked if _spot(one) not in others]
-    left = [one for one in left if not _is_of_another(one, left, asked)]
-    return left or list(ranked)
+    figured = [one for one in left if _FIGURE in without_figures(one.unit.shown)]
+    another = {_spot(one) for one in figured if _is_of_another(one, figured, asked)}
+    return [one for one in left if _spot(one) not in another] or list(ranked)
 
 
 def _spot(candidate: Candidate) -> tuple[int, int]:
@@ -106,11 +109,11 @@ def _place(candidate: Candidate, evidence: Sequence[Evidence]) -> _Place:
     one = evidence[candidate.number]
     # The context is that of the beginning; a heading in the text ends those of its level and below.
     above = one.context.split("\n", 1)[0].split(" > ") if one.context else []
-    for line in one.text[: candidate.unit.start].splitlines():
-        if match := _MARKED.fullmatch(line.strip()):
-            heading, level = match["heading"].strip(), len(match["marks"])
-            above = above[: above.index(heading) if heading in above else level - 1]
-            above.append(heading)
+    for start, level, heading in _headings(one.text):
+        if start >= candidate.unit.start:
+            break
+        above = above[: above.index(heading) if heading in above else level - 1]
+        above.append(heading)
     return _Place(candidate.number, tuple(above))
 
 
@@ -141,6 +144,17 @@ def _named_labels(
         alike = likeness(*map(without_figures, windows)) >= _SAME
         if alike and values_differ(*windows, labels=(left, right)):
             yield left
+
+
+@lru_cache(maxsize=256)
+def _headings(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Where each heading of a text in Markdown begins, its level, and what it says."""
+    found, start = [], 0
+    for line in text.splitlines(keepends=True):
+        if match := _MARKED.fullmatch(line.strip()):
+            found.append((start, len(match["marks"]), match["heading"].strip()))
+        start += len(line)
+    return tuple(found)
 
 
 @lru_cache(maxsize=256)
@@ -229,14 +243,13 @@ def _says(label: str, candidate: Candidate) -> bool:
 # ------------------------------------------------------------------------------ by what it says
 
 
-def _is_of_another(candidate: Candidate, ranked: Sequence[Candidate], asked: _Asked) -> bool:
-    """Whether a piece says with another name and figure what a piece says of the thing named."""
+def _is_of_another(candidate: Candidate, figured: Sequence[Candidate], asked: _Asked) -> bool:
+    """Whether a piece says with another name and figure what a piece says of the thing named;
+    ``figured`` are those with a figure."""
     masked = without_figures(candidate.unit.shown)
-    if _FIGURE not in masked:
-        return False
     return any(
         _parallel(without_figures(one.unit.shown), masked, asked)
-        for one in ranked
+        for one in figured
         if one is not candidate
         and 2 * len(one.unit.terms & candidate.unit.terms) >= len(candidate.unit.terms)
         and one.unit.shown != candidate.unit.shown
@@ -244,7 +257,7 @@ def _is_of_another(candidate: Candidate, ranked: Sequence[Candidate], asked: _As
 
 
 def _parallel(named: str, other: str, asked: _Asked) -> bool:
-    pair = one_difference(named, other) if _FIGURE in named else None
+    pair = one_difference(named, other)
     if pair is None or not (is_label(pair[0]) and is_label(pair[1])):
         return False
     return (
