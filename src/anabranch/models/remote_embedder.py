@@ -138,8 +138,10 @@ class RemoteEmbedder:
         }
         cache = self._cache
         if cache is not None:  # each batch is kept when it is there, whatever becomes of others
-            await asyncio.to_thread(
-                lambda: cache.put_many(computed, model=self.fingerprint, kind="passage")
+            await _whatever_happens(
+                asyncio.to_thread(
+                    lambda: cache.put_many(computed, model=self.fingerprint, kind="passage")
+                )
             )
         known.update(computed)
 
@@ -194,6 +196,16 @@ class RemoteEmbedder:
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:
     return [list(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)]
+
+
+async def _whatever_happens(step: Coroutine[Any, Any, None]) -> None:
+    """Ends ``step`` before a cancellation goes on: one that waits for a thread would be dropped."""
+    begun = asyncio.ensure_future(step)
+    try:
+        await asyncio.shield(begun)
+    except asyncio.CancelledError:
+        await begun
+        raise
 
 
 async def _together(calls: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
