@@ -10,7 +10,7 @@ import pytest
 from anabranch.errors import RemoteError
 from anabranch.models.embedding_cache import EmbeddingCache
 from anabranch.models.endpoint import Endpoint
-from anabranch.models.remote_embedder import RemoteEmbedder
+from anabranch.models.remote_embedder import RemoteEmbedder, _whatever_happens
 from anabranch.ports import PassageText
 from model_server import ModelServer, Reply
 
@@ -201,3 +201,20 @@ async def test_a_server_that_is_busy_once_costs_a_second_try_and_no_passage(serv
         found = await embedder.embed_passages([PassageText("a"), PassageText("b")])
         await embedder.close()
     np.testing.assert_allclose([v.passage for v in found], [unit("a"), unit("b")], atol=1e-6)
+
+
+async def test_what_was_begun_ends_before_a_cancellation_goes_on():
+    gate, kept = asyncio.Event(), []
+
+    async def keep():
+        await gate.wait()
+        kept.append("a batch")
+
+    keeping = asyncio.ensure_future(_whatever_happens(keep()))
+    await asyncio.sleep(0)
+    keeping.cancel()
+    await asyncio.sleep(0)
+    gate.set()
+    with pytest.raises(asyncio.CancelledError):
+        await keeping
+    assert kept == ["a batch"]
