@@ -18,10 +18,10 @@ from anabranch.reasoning.choosing import (
     fitting,
     in_order,
     is_yes_no,
-    place_of,
     ranked_pieces,
 )
 from anabranch.reasoning.part_lines import part_lines
+from anabranch.reasoning.passages import place_terms
 from anabranch.reasoning.premises import contradicted
 from anabranch.reasoning.presenting import Unit
 from anabranch.reasoning.weighing import FITTED, Candidate, PieceModel
@@ -69,7 +69,9 @@ def _against_premise(
     question: str, ranked: list[Candidate], evidence: Sequence[Evidence]
 ) -> tuple[list[Candidate], str]:
     """The candidates with the one ahead that gives another figure than the question, and what says so."""
-    places = [(one.unit.shown, one.unit.setting | place_of(evidence[one.number])) for one in ranked]
+    places = [
+        (one.unit.shown, one.unit.setting | place_terms(evidence[one.number])) for one in ranked
+    ]
     found = contradicted(question, places)
     if found is None:
         return ranked, ""

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from anabranch import conflicts, language
-from anabranch.reasoning import passages as features
 from anabranch.reasoning.named_thing import of_the_named
 from anabranch.reasoning.presenting import Unit
 from anabranch.reasoning.weighing import Candidate, PieceModel, weigh
@@ -82,10 +81,6 @@ def in_order(question: str, chosen: Sequence[Candidate]) -> list[Candidate]:
     if is_yes_no(question):
         return list(chosen)
     return sorted(chosen, key=lambda candidate: (candidate.number, candidate.index))
-
-
-def place_of(evidence: Evidence) -> frozenset[str]:
-    return features.term_set(f"{evidence.title}\n{evidence.context}\n{evidence.source}")
 
 
 def choose(

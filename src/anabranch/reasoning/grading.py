@@ -28,7 +28,7 @@ from anabranch.reasoning.features import Features, features
 from anabranch.reasoning.matching import Asked, ask, match
 from anabranch.reasoning.premises import contradicted
 from anabranch.reasoning.qualities import other_forms, with_noun
-from anabranch.types import Background, Chunk, EvidenceGrade, GradeRoute, Passage, Turn
+from anabranch.types import Background, EvidenceGrade, GradeRoute, Passage, Turn
 from anabranch.values import values
 from anabranch.written_forms import codes
 
@@ -247,7 +247,7 @@ def prepared(question: str, passages: Sequence[Passage], lexicon: Lexicon) -> As
 def _but_said(question: str, passages: Sequence[Passage]) -> str:
     """What the first passages say instead of what the question takes for granted, as a sentence."""
     places = (
-        (passage.chunk.text[sentence.start : sentence.end], _setting(passage.chunk))
+        (passage.chunk.text[sentence.start : sentence.end], texts.place_terms(passage.chunk))
         for passage in passages[:_READ]
         for sentence in texts.cut(passage.chunk.text).sentences
     )
@@ -257,10 +257,6 @@ def _but_said(question: str, passages: Sequence[Passage]) -> str:
 
 def _as_settled(label: str) -> str:
     return f" Of several of a kind an earlier turn named {label!r}." if label else ""
-
-
-def _setting(chunk: Chunk) -> frozenset[str]:
-    return texts.term_set(f"{chunk.title}\n{chunk.context}\n{chunk.source}")
 
 
 def _of_nothing(reference: Ambiguity | None) -> EvidenceGrade:

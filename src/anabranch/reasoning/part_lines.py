@@ -13,7 +13,6 @@ from anabranch.reasoning.choosing import (
     choose,
     disputed_places,
     in_order,
-    place_of,
     ranked_pieces,
 )
 from anabranch.reasoning.named_thing import of_the_named
@@ -181,7 +180,7 @@ def _about(
     they stand; if none does, those of passages that name it anywhere."""
     if not own:
         return list(ranked)
-    places = [place_of(one) for one in evidence]
+    places = [features.place_terms(one) for one in evidence]
     close = [c for c in ranked if own & (c.unit.terms | c.unit.setting | places[c.number])]
     return close or [c for c in ranked if own & features.cut(evidence[c.number].text).terms]
 

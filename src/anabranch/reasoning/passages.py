@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Protocol
 
 from anabranch import language
 from anabranch.types import Passage
@@ -104,6 +105,24 @@ class CutQuestion:
     @property
     def bigrams(self) -> tuple[tuple[str, str], ...]:
         return tuple(pairwise(self.terms))
+
+
+class Placed(Protocol):
+    """A text and where it stands: a chunk, or evidence."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def context(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+
+
+def place_terms(placed: Placed) -> frozenset[str]:
+    """The terms of where a text stands: its title, its headings and its path."""
+    return term_set(f"{placed.title}\n{placed.context}\n{placed.source}")
 
 
 @lru_cache(maxsize=2_048)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import Literal, Protocol
+from typing import Literal
 
 from anabranch import language
 from anabranch.reasoning import passages as features
@@ -53,19 +53,6 @@ _SORTING = frozenset((
     "current", "latest", "original", "tmp", "temp", "src", "data", "public", "private",
     "shared", "en", "zh", "readme", "index", "part", "page", "chapter", "section",
 ))  # fmt: skip
-
-
-class Placed(Protocol):
-    """A text and where it stands: a chunk, or evidence."""
-
-    @property
-    def source(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def context(self) -> str: ...
-    @property
-    def text(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +266,9 @@ def _by_path(one: Chunk, other: Chunk) -> tuple[str, str] | None:
     return next(iter(found)) if len(found) == 1 else None
 
 
-def is_slot(left: str, right: str, parent: str, chunks: tuple[Placed, Placed]) -> bool:
+def is_slot(
+    left: str, right: str, parent: str, chunks: tuple[features.Placed, features.Placed]
+) -> bool:
     """Whether a path part that differs as a whole names a thing: a folder "offices" holds
     offices; elsewhere the passages themselves must use it as a name."""
     if sorts_things(parent):
@@ -294,7 +283,7 @@ def sorts_things(folder: str) -> bool:
     return folder.lower().endswith("s") and folder.lower() not in _SORTING
 
 
-def is_named(label: str, chunk: Placed) -> bool:
+def is_named(label: str, chunk: features.Placed) -> bool:
     """Whether a passage calls by ``label`` what it is about, beyond having the word: "people.md"."""
     if is_mentioned(label, f"{chunk.title}\n{chunk.context}"):
         return True

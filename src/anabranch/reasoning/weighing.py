@@ -121,7 +121,7 @@ def weigh(
     found = []
     for number, index, unit, read in measure(question, evidence):
         said = unit.terms | unit.headed
-        near = said | unit.setting | _place(evidence[number])
+        near = said | unit.setting | features.place_terms(evidence[number])
         likelihood = model.likelihood(read)
         if unit.announces and not unit.items and not of_page:
             likelihood *= _ANNOUNCED
@@ -157,10 +157,6 @@ def gives(question: str, candidate: Candidate) -> bool:
     return _gives(kind_asked(question), features.cut_question(question), shown) >= 0
 
 
-def _place(evidence: Evidence) -> frozenset[str]:
-    return features.term_set(f"{evidence.title}\n{evidence.context}\n{evidence.source}")
-
-
 def measure(
     question: str, evidence: Sequence[Evidence]
 ) -> list[tuple[int, int, Unit, dict[str, float]]]:
@@ -173,7 +169,7 @@ def measure(
     kind = kind_asked(question)
     found = []
     for number, (one, pieces) in enumerate(zip(evidence, passages, strict=True)):
-        place = _place(one)
+        place = features.place_terms(one)
         telling = _within_page(weights, terms, place)
         for index, unit in enumerate(pieces):
             if not unit.can_answer:
