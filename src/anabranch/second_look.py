@@ -28,9 +28,10 @@ from anabranch.types import EMPTY, Chunk
 # What ranks lower seldom comes into the first ten, and cutting its text into terms costs as much.
 LOOKED_AT = 40
 # Of each sign, in deviations of the scores that it is added to. One weight for all: fitted ones
-# differed from set to set. At .25 the mean is .002 higher, but without window vectors, where three
-# signs are left, one set lost .024 (docs/decisions/0008-second-look.md).
-SIGN_WEIGHT = 0.1
+# differed from set to set (docs/decisions/0008-second-look.md).
+SIGN_WEIGHT = 0.25
+# The same without window vectors: the three signs that texts show alone mislead more.
+TEXT_SIGN_WEIGHT = 0.1
 # Candidates below which a standard score says nothing.
 LEAST_CANDIDATES = 4
 # The passages that others are to resemble.
@@ -65,26 +66,32 @@ def look_again(
         return dict(scores)
     heights = np.array([scores[key] for key in first])
     looked = [chunks[key] for key in first]
-    moved = sum(_signs(question, looked, heights, seen), np.zeros(len(first)))
-    moved = heights + SIGN_WEIGHT * float(heights.std()) * moved
+    by_text, by_meaning = _signs_of_texts(question, looked), _signs_of_windows(looked, heights, seen)
+    weight = SIGN_WEIGHT if by_meaning else TEXT_SIGN_WEIGHT
+    moved = sum([*by_text, *by_meaning], np.zeros(len(first)))
+    moved = heights + weight * float(heights.std()) * moved
     again = {**scores, **dict(zip(first, moved.tolist(), strict=True))}
     return best_first(again)
 
 
-def _signs(question: str, chunks: Sequence[Chunk], heights: Signs, seen: Seen) -> list[Signs]:
+def _signs_of_texts(question: str, chunks: Sequence[Chunk]) -> list[Signs]:
     found = [terms(f"{chunk.title} {chunk.text}") for chunk in chunks]
-    signs = [
+    return [
         _standard(_standing_together(question, found)),
         _named_after(question, chunks),
         # A heading, or a line that was cut off, has the words of the question and says nothing.
         _standard([math.log1p(len(one)) for one in found]),
     ]
+
+
+def _signs_of_windows(chunks: Sequence[Chunk], heights: Signs, seen: Seen) -> list[Signs]:
+    """Empty where there is nothing to tell the candidates apart by."""
     known = np.array([len(seen.windows.get(chunk.chunk_id, ())) > 0 for chunk in chunks])
-    if seen.question is not None and known.any():
-        having = [chunk.chunk_id for chunk, has in zip(chunks, known.tolist(), strict=True) if has]
-        windows = _directions([seen.windows[name] for name in having])
-        signs += [_closest(windows, seen.question, known), _resemblance(windows, heights, known)]
-    return signs
+    if seen.question is None or np.count_nonzero(known) < LEAST_CANDIDATES:
+        return []
+    having = [chunk.chunk_id for chunk, has in zip(chunks, known.tolist(), strict=True) if has]
+    windows = _directions([seen.windows[name] for name in having])
+    return [_closest(windows, seen.question, known), _resemblance(windows, heights, known)]
 
 
 def _standard(values: Sequence[float] | Signs, known: Flags | None = None) -> Signs:
