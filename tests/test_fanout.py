@@ -129,6 +129,14 @@ async def test_a_repaired_spelling_stands_in_for_the_question() -> None:
     assert weights["q1"] <= 0.5
 
 
+async def test_passages_are_compared_with_the_repaired_question() -> None:
+    world = World()
+    world.store.found = dict.fromkeys(("leave", "leaf"), hits("a", "b"))
+    await search(world, Variant("leaf", "spelling", 1.0))
+    assert world.embedder.texts[:2] == ["leave", "leaf"]  # searched
+    assert set(world.embedder.texts[2:]) == {"leaf"}  # compared
+
+
 async def weights_with(*weights: float, most: float = 0.8) -> list[float]:
     variants = (Variant(f"wording {number}", weight=w) for number, w in enumerate(weights))
     retrieval = await search(World(), *variants, weights=Weights(variant=most))

@@ -31,7 +31,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             "errors", "types", "language", "grammar", "phrases", "short_forms", "spelling", "written_forms",
-            "ledger", "lexicon", "suggestions", "trace", "records",
+            "english_words", "ledger", "lexicon", "suggestions", "trace", "records",
         }
     ),
     frozenset({"settings", "ports", "languages"}),

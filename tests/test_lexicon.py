@@ -258,6 +258,38 @@ def test_a_doubtful_repair_is_only_a_guess(documents: str, question: str, repair
 
 
 @pytest.mark.parametrize(
+    ("documents", "question"),
+    [
+        ("the river was crossed", "the midnight rider"),
+        ("he gave it", "the main gate"),
+        ("three are never there", "what is newer"),
+        ("the boom of phenomenal sales", "the blooming phenomena"),
+    ],
+)
+def test_an_english_word_that_the_documents_lack_is_missing_and_not_misspelt(
+    documents: str, question: str
+) -> None:
+    assert spelling(question, lexicon_of(documents), guess=True) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "likely", "unlikely"),
+    [
+        ("tiem", "time", "them"),  # swapped, or a letter exchanged
+        ("figth", "fight", "filth"),
+        ("reuction", "reduction", "reaction"),
+        ("americn", "american", "america"),  # lost, or exchanged
+    ],
+)
+def test_a_letter_is_rather_lost_or_swapped_than_gained_or_exchanged(
+    written: str, likely: str, unlikely: str
+) -> None:
+    repair = Speller({likely: 3, unlikely: 5}).repair(written)
+    assert repair is not None
+    assert (repair.word, repair.sure) == (likely, True)
+
+
+@pytest.mark.parametrize(
     ("documents", "question", "repaired"),
     [
         ("the amphisbaenic sort", "amphisbenic sort", "amphisbaenic sort"),

@@ -48,6 +48,21 @@ def test_two_or_three_candidates_are_left_as_they_are() -> None:
     assert looked(texts, a=1.0, b=0.99) == ["a", "b"]
 
 
+def test_the_signs_of_texts_move_less_where_the_encoder_has_no_say() -> None:
+    """Three signs mislead more than five: without windows a gap holds that does not hold with them."""
+    texts = {
+        "a": "A bridge across the river, and a harbour near Sydney, on the coast there.",
+        "b": "Opened was the harbour bridge, to the west of the old town, in that year.",
+        "c": FILLER,
+        "d": FILLER + " ",
+    }
+    same = np.array([[3, 4]], dtype=np.int8)
+    alike = Seen(np.array([0.6, 0.8], dtype=np.float32), dict.fromkeys(texts, same))
+    heights = {"a": 1.0, "b": 0.8, "c": 0.0, "d": -0.1}
+    assert looked(texts, **heights)[:2] == ["a", "b"]
+    assert looked(texts, alike, **heights)[:2] == ["b", "a"]
+
+
 @given(
     scores=st.dictionaries(
         st.text("abcdefgh", min_size=1, max_size=3), st.floats(-5, 5), max_size=2 * LOOKED_AT

@@ -121,22 +121,23 @@ async def first_ranking(
     fused = fuse_queries(rankings, {result.query.id: result.query.weight for result in own})
     chunks = {hit.chunk.chunk_id: hit.chunk for r in own for leg in r.legs for hit in leg.hits}
     first = list(fused)[:LOOKED_AT]
+    # A repaired spelling stands in place of the question, here too.
+    repaired = (result.query.text for result in own if result.query.kind == "spelling")
+    asked = next(repaired, question)
     seen = Seen()
     failures: tuple[Failure, ...] = ()
-    reads = is_readable(question, context.parts.embedder.languages)
+    reads = is_readable(asked, context.parts.embedder.languages)
     if reads and any(leg.leg == "dense" and leg.hits for r in own for leg in r.legs):
         found = await attempt(
             "windows",
-            _seen(question, first, context),
+            _seen(asked, first, context),
             context.remaining(context.budgets.query_timeout, share=SHARE_OF_A_LEG),
         )
         if isinstance(found, Failure):
             failures = (found,)
         else:
             seen = found
-    # A repaired spelling stands in place of the question, here too.
-    repaired = (result.query.text for result in own if result.query.kind == "spelling")
-    scores = look_again(next(repaired, question), fused, chunks, seen)
+    scores = look_again(asked, fused, chunks, seen)
     return Looked(scores, seen, frozenset(first), rankings, failures)
 
 

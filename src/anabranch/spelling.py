@@ -19,8 +19,12 @@ import numpy.typing as npt
 from anabranch.language import stem
 
 _TWO_EDITS_FROM = 8  # Letters from which two typos are likelier than another word.
-# A word that is this much more frequent than the next one at the same distance is the one meant.
-_CLEARLY_MORE_FREQUENT = 5
+# A word that is this much likelier than the next one at the same distance is the one meant.
+_CLEARLY_LIKELIER = 5
+# A word of n letters can lose a letter or swap two in some n ways, and gain or exchange one in
+# some 26 n, so that a word that is found by one of the latter is found by chance as much oftener
+# (Kernighan, Church and Gale 1990, "A spelling correction program based on a noisy channel model").
+_CHANCE_OF_A_LETTER = 1 / 10
 
 # What makes other words of one: of people, things, qualities and peoples. Snowball takes off many
 # of them, but not to the same stem ("analyst", "analysis"; "Honduran", "Honduras").
@@ -85,7 +89,7 @@ class Speller:
         ranked = self._ranked(word, farthest=None)
         if not ranked:
             return None
-        distance, other_start, negative_frequency, best = ranked[0]
+        distance, other_start, unlikely, best = ranked[0]
         if bare(best) == bare(word):
             return Repair(best, sure=True, accents_only=True)
         if distance > 1:
@@ -96,7 +100,7 @@ class Speller:
             for rival in ranked[1:]
             if rival[:2] == (distance, other_start)
             and stem(rival[-1]) != stem(best)
-            and _CLEARLY_MORE_FREQUENT * rival[2] < negative_frequency
+            and _CLEARLY_LIKELIER * rival[2] < unlikely
         ]
         return Repair(best, sure=not rivals)
 
@@ -124,8 +128,8 @@ class Speller:
         ranked = self._ranked(word, farthest=farthest)
         return ranked[0][-1] if ranked else None
 
-    def _ranked(self, word: str, *, farthest: int | None) -> list[tuple[int, bool, int, str]]:
-        """Replacements, best first: distance, another first letter, minus frequency, word."""
+    def _ranked(self, word: str, *, farthest: int | None) -> list[tuple[int, bool, float, str]]:
+        """Replacements, best first: distance, another first letter, minus likelihood, word."""
         limit = farthest or (2 if len(word) >= _TWO_EDITS_FROM else 1)
         ranked = []
         for candidate in self._near(word, limit):
@@ -133,7 +137,8 @@ class Speller:
             same_start = candidate[0] == word[0]
             # People seldom miss the first letter: "dorms" is a word of its own, not "forms".
             if distance <= limit and (same_start or (distance == 1 and len(word) >= 6)):
-                key = (distance, not same_start, -self._frequencies[candidate], candidate)
+                likelihood = self._frequencies[candidate] * _chance(word, candidate)
+                key = (distance, not same_start, -likelihood, candidate)
                 ranked.append(key)
         return sorted(ranked)
 
@@ -151,6 +156,12 @@ class Speller:
                 # Two edits with another first letter is a guess, not a repair.
                 if limit == 1 or candidate[0] == word[0] or differing[index] <= 2:
                     yield candidate
+
+
+def _chance(written: str, meant: str) -> float:
+    """How likely a slip is to make ``written`` of ``meant``, against losing or swapping letters."""
+    lost_or_swapped = len(written) < len(meant) or sorted(written) == sorted(meant)
+    return 1.0 if lost_or_swapped else _CHANCE_OF_A_LETTER
 
 
 def bare(word: str) -> str:

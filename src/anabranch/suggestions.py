@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from anabranch.english_words import is_english
 from anabranch.language import ENGLISH_STOP_WORDS, fold, has_cjk, stem, words
 from anabranch.lexicon import Lexicon
 from anabranch.phrases import (
@@ -206,6 +207,8 @@ def _repair(written: str, lexicon: Lexicon, *, mixed_case: bool) -> Repair | Non
         return Repair(plain, sure=True, accents_only=True) if plain in lexicon.words else None
     shouted = written.isupper() and mixed_case
     if shouted and len(word) <= LONGEST_SHORT_FORM:  # A short form, not a slip.
+        return None
+    if is_english(word):  # Missing, not misspelt: "rider" is no slip of "river".
         return None
     return speller.repair(word)
 
