@@ -1,4 +1,4 @@
-"""Words, sentences and scripts of English and Chinese text; pure.
+"""Words, sentences and scripts of text; pure. English and Chinese in detail, others by their script.
 
 Everything that compares words (lexicon, grading, answering, the text search columns) uses these
 functions, so that a question and a document are always cut in the same way.
@@ -20,9 +20,26 @@ _CJK = (
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
 _CJK_CHARACTER = re.compile(f"[{_CJK}]")
-# A CJK run, or a word of letters, digits and inner marks. "R&D", "C++" and "3.5" stay whole.
+# Thai, Lao, Burmese, Khmer: letters, vowels, tones and digits. They too have no blanks between words.
+_UNSPACED = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59\u0e81-\u0eff\u1000-\u1049\u1050-\u109f\u1780-\u17d3"
+    "\u17d7\u17dc\u17dd\u17e0-\u17e9\uaa60-\uaa7f"
+)
+_UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
+# Marks of the living scripts. They are no letters to Python, but vowels to Hindi or Tamil.
+_COMBINING = "".join(c for c in map(chr, range(0x300, 0x1D00)) if unicodedata.category(c)[0] == "M")
+# A CJK run, an unspaced run, or a word of letters, digits and marks. "R&D", "C++" and "3.5" stay whole.
 _TOKEN = re.compile(
-    rf"[{_CJK}]+|[^\W_{_CJK}](?:[^\W_{_CJK}]|[\u0300-\u036f]|['’](?=[^\W\d_])|[.,](?=\d)|&(?=[^\W_]))*\+*#?"
+    rf"[{_CJK}]+|[{_UNSPACED}]+|[^\W_{_CJK}{_UNSPACED}](?:[^\W_{_CJK}{_UNSPACED}]|[{_COMBINING}]"
+    r"|['’](?=[^\W\d_])|[.,](?=\d)|&(?=[^\W_]))*\+*#?"
+)
+# What a text may have or lack without another word being meant: vowel points of Hebrew and Arabic, the
+# stroke that draws Arabic letters out, stress in Cyrillic, the dot of a Turkish capital I when it is
+# made small, and what cannot be seen.
+_OPTIONAL = re.compile(
+    "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc"
+    "\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u00ad\u200b-\u200f\u2060\ufeff]"
+    "|(?<=[\u0400-\u052f])[\u0300\u0301]|(?<=i)\u0307"
 )
 
 ENGLISH_STOP_WORDS = frozenset(
@@ -76,12 +93,31 @@ _CHINESE_QUESTION = re.compile(
 _local = threading.local()
 
 
+# By a script, not by a language: a word alone does not tell its language, and a question and a document
+# must be cut alike. For most text in these scripts it is the right one.
+_STEMMED_BY_SCRIPT = (
+    ("\u0370", "\u03ff", "greek"),
+    ("\u0400", "\u052f", "russian"),
+    ("\u0600", "\u06ff", "arabic"),
+    ("\u0900", "\u097f", "hindi"),
+    ("\u0b80", "\u0bff", "tamil"),
+    ("\u1f00", "\u1fff", "greek"),
+)
+
+
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """The Snowball English stem of a lower-case word (Porter2)."""
-    stemmer = getattr(_local, "stemmer", None)
+    """The Snowball stem of a lower-case word: the English one (Porter2), or that of its script."""
+    first = word[:1]
+    language = "english"
+    if first >= _STEMMED_BY_SCRIPT[0][0]:
+        language = next(
+            (name for low, high, name in _STEMMED_BY_SCRIPT if low <= first <= high), language
+        )
+    stemmer = getattr(_local, language, None)
     if stemmer is None:  # A Stemmer object is not safe across threads.
-        stemmer = _local.stemmer = Stemmer.Stemmer("english", 0)
+        stemmer = Stemmer.Stemmer(language, 0)
+        setattr(_local, language, stemmer)
     return str(stemmer.stemWord(word))
 
 
@@ -116,13 +152,28 @@ def asks_in_cjk(question: str) -> bool:
 
 
 def fold(text: str) -> str:
-    """``text`` compatibility-composed and lower-cased, for comparing; offsets are lost."""
-    return unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    """``text`` compatibility-composed and lower-cased, without optional marks, for comparing;
+    offsets are lost."""
+    if text.isascii():
+        return text.casefold()
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    return _OPTIONAL.sub("", folded)
 
 
 def words(text: str) -> list[str]:
-    """Folded words in order: Latin and other alphabetic words whole, CJK runs whole."""
-    return _TOKEN.findall(fold(text))
+    """Folded words in order: words of letters whole, CJK runs whole.
+
+    Of Thai, Lao, Burmese and Khmer the overlapping pairs of characters: no other cut of a question
+    is sure to be one of a document (nDCG@10 .94 on 40 Thai questions; runs as they stand .74).
+    """
+    found: list[str] = _TOKEN.findall(fold(text))
+    if text.isascii() or not _UNSPACED_CHARACTER.search(text):
+        return found
+    return [
+        piece
+        for run in found
+        for piece in (bigrams(run) if _UNSPACED_CHARACTER.match(run) else (run,))
+    ]
 
 
 def bigrams(run: str) -> list[str]:
@@ -177,10 +228,10 @@ def question_terms(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-# A sentence ends at . ! ? … with closing quotes before white space, at the CJK marks without it,
-# and at a line that ends a paragraph, a list item or a table row.
+# A sentence ends at . ! ? … (؟ ۔ । ॥ ։ ။ ។ ៕ ። in other scripts) with closing quotes before white
+# space, at the CJK marks without it, and at a line that ends a paragraph, a list item or a table row.
 _SENTENCE_END = re.compile(
-    r"(?P<latin>(?<!\d\.)[.!?…]+[\"'”’)\]]*(?=\s))|(?P<cjk>[。！？；…]+[”’」』）]*)|(?P<line>\n)"
+    r"(?P<latin>(?<!\d\.)[.!?…؟۔।॥։။។៕።]+[\"'”’»)\]]*(?=\s))|(?P<cjk>[。！？；…]+[”’」』）]*)|(?P<line>\n)"
 )
 _ABBREVIATIONS = frozenset(
     [
