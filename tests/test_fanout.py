@@ -330,6 +330,21 @@ async def test_an_attempt_gives_the_result_or_the_failure() -> None:
     assert hung.kind == "timeout"
 
 
+class _SpeechlessError(Exception):
+    def __str__(self) -> str:
+        raise ValueError("nothing to say")
+
+
+async def test_an_error_that_cannot_be_written_is_a_failure_all_the_same() -> None:
+    failed = await attempt("here", World().store.play(_SpeechlessError()), 5)
+    assert failed == Failure("here", "_SpeechlessError", "(its message cannot be read)")
+
+
+async def test_a_time_that_was_not_ours_is_not_told_as_our_deadline() -> None:
+    failed = await attempt("here", World().store.play(TimeoutError("socket timed out")), 5)
+    assert failed == Failure("here", "timeout", "socket timed out")
+
+
 async def test_the_trace_names_every_query_and_the_merge_under_its_parent() -> None:
     world = World()
     world.store.found = {"leave": hits("a")}

@@ -64,12 +64,20 @@ async def attempt(where: str, step: Awaitable[Result], seconds: float) -> Result
     Cancellation passes through. Nothing else in the workflow catches exceptions.
     """
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds) as limit:
             return await step
-    except TimeoutError:
-        return Failure(where, "timeout", f"no result within {seconds:.3g} s")
+    except TimeoutError as error:
+        ours = f"no result within {seconds:.3g} s"
+        return Failure(where, "timeout", ours if limit.expired() else _said(error) or "timed out")
     except Exception as error:
-        return Failure(where, type(error).__name__, str(error)[:300])
+        return Failure(where, type(error).__name__, _said(error))
+
+
+def _said(error: Exception) -> str:
+    try:
+        return str(error)[:300]
+    except Exception:  # Of foreign code even the message may be one that raises.
+        return "(its message cannot be read)"
 
 
 async def fan_in(
