@@ -53,7 +53,16 @@ def test_a_saved_run_is_read_back(tmp_path: Path) -> None:
     assert read_run(tmp_path / "run.json") == ({"dataset": "月"}, {"a": {"R@10": 1.0}})
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"metrics": {}}'])
+_RUN = '{"schema": "anabranch.eval-run/1", "report": {}, "queries": %s}'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{", "[]", '{"metrics": {}}', '{"schema": "anabranch.eval-run/1"}', _RUN % '["q1"]',
+        _RUN % '{"q1": {"R@10": "high"}}', _RUN % '{"q1": {"R@10": NaN}}',
+    ],
+)  # fmt: skip
 def test_a_file_that_is_no_saved_run_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "run.json").write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=r"not a saved run.*--save"):

@@ -151,3 +151,9 @@ def test_a_document_without_text_has_its_title_as_text(tmp_path: Path) -> None:
         ("d1", "Moons"),
         ("d2", "Titan"),
     ]
+
+
+def test_an_id_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    path = folder(tmp_path, '{"_id": "q\\ud800", "text": "What?"}\n')
+    with pytest.raises(InputError, match=r"line 1 has no usable '_id'"):
+        load_dataset(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from anabranch import cli
 from anabranch.errors import InputError
+from anabranch.evaluation.comparison import save_run
 from anabranch.evaluation.datasets import load_dataset
 from anabranch.evaluation.evaluation import Request, evaluate
 from anabranch.evaluation.index import open_index
@@ -259,6 +261,28 @@ def test_a_file_that_could_not_be_written_is_told_before_asking(town: Path, tmp_
     with pytest.raises(InputError, match="no folder for"):
         evaluate(request, settings=Settings())
     assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("file", ["queries.jsonl", "corpus.jsonl"])
+def test_an_id_that_would_break_the_run_file_is_told_before_asking(
+    town: Path, tmp_path: Path, file: str
+) -> None:
+    folder = shutil.copytree(town, tmp_path / "town")
+    with (folder / file).open("a", encoding="utf-8") as lines:
+        lines.write('{"_id": "two words", "text": "A name with a blank."}\n')
+    request = Request(folder, cache=tmp_path / "cache", run_file=tmp_path / "run.trec")
+    with pytest.raises(InputError, match="'two words' has a blank"):
+        evaluate(request, settings=Settings())
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_run_of_another_data_set_is_told(
+    town: Path, cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run.json"
+    save_run(run, {"dataset": "village", "split": "test"}, {"q1": {"R@10": 1.0}})
+    evaluate(Request(town, limit=1, cache=cache, compare=run), settings=Settings())
+    assert "is of 'village' (test)" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------ the command

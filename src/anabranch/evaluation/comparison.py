@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from anabranch.errors import InputError
 
@@ -18,6 +20,12 @@ _AT_ONCE = 500
 _SAME = 1e-12
 
 Figures = Mapping[str, Mapping[str, float]]
+
+
+class _SavedRun(BaseModel):
+    schema_name: Literal["anabranch.eval-run/1"] = Field(alias="schema")
+    report: dict[str, Any]
+    queries: dict[str, dict[str, FiniteFloat]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +102,14 @@ def save_run(file: Path, report: Mapping[str, Any], figures: Figures) -> None:
 def read_run(file: Path) -> tuple[Mapping[str, Any], Figures]:
     """The report and the figures by query of a saved run. Raises InputError."""
     try:
-        saved = json.loads(file.read_text(encoding="utf-8"))
+        saved = _SavedRun.model_validate_json(file.read_bytes())
     except OSError as error:
         raise InputError(f"The run {str(file)!r} cannot be read: {error.strerror}.") from None
-    except ValueError:
-        saved = None
-    if not isinstance(saved, dict) or saved.get("schema") != RUN_SCHEMA:
+    except ValidationError:
         raise InputError(
             f"{str(file)!r} is not a saved run. `anabranch eval DATASET --save FILE` writes one."
-        )
-    return saved["report"], saved["queries"]
+        ) from None
+    return saved.report, saved.queries
 
 
 def write_text(file: Path, text: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from anabranch.errors import InputError
 from anabranch.types import EMPTY
 
 DEFAULT_SPLIT = "test"
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Qrels = Mapping[str, Mapping[str, int]]
 
@@ -218,7 +220,9 @@ def _rows(file: Path) -> Iterator[tuple[Mapping[str, Any], str]]:
 
 def _unique_id(row: Mapping[str, Any], place: str, seen: set[str]) -> str:
     found = row.get("_id")
-    if not isinstance(found, (str, int)) or isinstance(found, bool) or found == "":
+    usable = isinstance(found, (str, int)) and not isinstance(found, bool) and found != ""
+    # Half of a character (a lone surrogate) can be in JSON, but in no file that is written of it.
+    if not usable or _LONE_SURROGATE.search(str(found)):
         raise InputError(f"{place} has no usable '_id': {found!r}. It is a string of its own.")
     if str(found) in seen:
         raise InputError(f"{place} has the '_id' {found!r} of an earlier line. Ids are unique.")

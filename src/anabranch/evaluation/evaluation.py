@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from anabranch.errors import InputError
 from anabranch.evaluation.comparison import compare, read_run, save_run, write_text
-from anabranch.evaluation.datasets import load_dataset
+from anabranch.evaluation.datasets import Dataset, load_dataset
 from anabranch.evaluation.index import default_cache, open_index
 from anabranch.evaluation.metrics import require_ir_measures
+from anabranch.evaluation.progress import say
 from anabranch.evaluation.report import per_query, summarise
 from anabranch.evaluation.runs import Asked, Way, ask_all
 from anabranch.settings import Settings
@@ -53,6 +55,10 @@ def evaluate(request: Request, *, settings: Settings) -> dict[str, Any]:
         # Minutes of asking are not to end in a folder that is not there.
         if file is not None and not file.absolute().parent.is_dir():
             raise InputError(f"There is no folder for {str(file)!r}. Make it first.")
+    if request.run_file is not None:
+        _check_ids(dataset)
+    if earlier is not None:
+        _tell_if_of_another(earlier[0], dataset)
     base, indexing = open_index(
         dataset, request.cache or default_cache(), settings=settings, fresh=request.fresh
     )
@@ -74,6 +80,27 @@ def evaluate(request: Request, *, settings: Settings) -> dict[str, Any]:
     if request.save is not None:
         save_run(request.save, report, figures)
     return report
+
+
+def _check_ids(dataset: Dataset) -> None:
+    ids = itertools.chain(
+        (query.id for query in dataset.queries), (d.id for d in dataset.documents())
+    )
+    for name in ids:
+        if name.split() != [name]:
+            raise InputError(
+                f"The id {name!r} has a blank, which a TREC run cannot hold. Rename it, or leave out "
+                "--run-file."
+            )
+
+
+def _tell_if_of_another(report: Mapping[str, Any], dataset: Dataset) -> None:
+    name, split = report.get("dataset"), report.get("split")
+    if (name, split) != (dataset.name, dataset.split):
+        say(
+            f"note: the saved run is of {name!r} ({split}), this one of {dataset.name!r} "
+            f"({dataset.split}); queries of one id are taken for the same"
+        )
 
 
 def trec_run(asked: Sequence[Asked], *, tag: str) -> str:
