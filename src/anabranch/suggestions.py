@@ -61,7 +61,10 @@ def expansions(question: str, lexicon: Lexicon) -> list[tuple[str, str]]:
         shouted = token.isupper() and mixed_case
         if not 2 <= len(key) <= 10 or (key in COMMON_WORDS and not shouted):
             continue
-        if _PART_OF_A_CODE.search(question[: match.start()] + "\0" + question[match.end() :]):
+        start, end = match.span()
+        if _PART_OF_A_CODE.search(
+            f"{question[max(0, start - 2) : start]}\0{question[end : end + 2]}"
+        ):
             continue
         longs = lexicon.short_forms.get(key, ())
         defined.extend((token, long) for long in _different(longs)[:LONG_FORMS_PER_SHORT_FORM])
@@ -148,7 +151,9 @@ def _named(question: str) -> Iterator[str]:
     yield from (title for title, _ in titles(question))
     for sequence in sequences(question):
         runs = [run for run in names_in(sequence) if not has_joint(run)]
-        longest = [run for run in runs if not any(run != other and run in other for other in runs)]
+        # In one search each: a question may have hundreds of them.
+        together = "\0".join(dict.fromkeys(runs))
+        longest = [run for run in runs if together.count(run) == 1]
         for phrase in longest:
             before = sequence[: _position(sequence, phrase.split())][-1:]
             ends_in_verb = re.search(r"(?:ed|ing|[^s]es|[^aeious]s)$", phrase)

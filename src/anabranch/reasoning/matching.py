@@ -24,7 +24,7 @@ from anabranch.reasoning.passages import (
     cut,
     cut_question,
     term_set,
-    written,
+    written_as,
 )
 from anabranch.suggestions import expansions
 from anabranch.types import Passage
@@ -174,13 +174,14 @@ def _other_joinings(code: str, terms: frozenset[str]) -> dict[str, list[frozense
 
 def _is_known(term: str, question: str, lexicon: Lexicon) -> bool:
     speller = lexicon.speller()
-    spelled = {term, *(language.fold(word) for word in written(question, [term]))}
+    spelled = {term, *written_as(question).get(term, ())}
     parts = {part for word in spelled for part in language.words(word)}
     return any(speller.knows(word) for word in spelled | parts)
 
 
 def _is_slip(name: frozenset[str], asked: CutQuestion, lexicon: Lexicon) -> bool:
-    spelled = [language.fold(word) for word in written(asked.text, name)]
+    known = written_as(asked.text)
+    spelled = {word for term in name for word in known.get(term, ())}
     speller = lexicon.speller()
     return any(
         word.isalpha() and len(word) >= _REPAIRABLE and speller.nearest(word) for word in spelled

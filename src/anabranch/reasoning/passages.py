@@ -7,10 +7,11 @@ within one request.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Protocol
 
 from anabranch import language
@@ -195,6 +196,17 @@ def written(question: str, missing: Iterable[str]) -> tuple[str, ...]:
         elif any(term in wanted for term in language.terms(word)):
             found.append(word)
     return tuple(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=64)
+def written_as(question: str) -> Mapping[str, tuple[str, ...]]:
+    """Each term of ``question`` that is no CJK pair with the words it is written as, folded."""
+    found: dict[str, dict[str, None]] = {}
+    for word in _WRITTEN_WORD.findall(question):
+        if not language.has_cjk(word):
+            for term in language.terms(word):
+                found.setdefault(term, {})[language.fold(word)] = None
+    return MappingProxyType({term: tuple(forms) for term, forms in found.items()})
 
 
 def _missing_runs(run: str, wanted: frozenset[str]) -> list[str]:
