@@ -330,6 +330,11 @@ async def test_an_attempt_gives_the_result_or_the_failure() -> None:
     assert hung.kind == "timeout"
 
 
+async def test_a_step_that_no_time_is_left_for_says_so() -> None:
+    late = await attempt("here", World().store.play(HANG), 0)
+    assert late == Failure("here", "timeout", "no time was left for it")
+
+
 class _SpeechlessError(Exception):
     def __str__(self) -> str:
         raise ValueError("nothing to say")

@@ -67,7 +67,7 @@ async def attempt(where: str, step: Awaitable[Result], seconds: float) -> Result
         async with asyncio.timeout(seconds) as limit:
             return await step
     except TimeoutError as error:
-        ours = f"no result within {seconds:.3g} s"
+        ours = f"no result within {seconds:.3g} s" if seconds else "no time was left for it"
         return Failure(where, "timeout", ours if limit.expired() else _said(error) or "timed out")
     except Exception as error:
         return Failure(where, type(error).__name__, _said(error))
