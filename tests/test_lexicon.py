@@ -222,6 +222,7 @@ VOCABULARY = "The annual holiday allowance and the warranty agreement of Berlin,
         ("Holdiay in Berlin", "Holiday in Berlin"),
         ("the anual leave's warrenty", "the annual leave's warranty"),
         ("什么是 warrenty", "什么是 warranty"),
+        ("Who is Mülller?", "Who is Müller?"),
     ],
 )
 def test_a_misspelt_word_becomes_the_documents_word(question: str, repaired: str) -> None:
@@ -237,12 +238,26 @@ def test_a_misspelt_word_becomes_the_documents_word(question: str, repaired: str
         "What about 20244?",
         "Is the SLAX valid?",  # written as a short form
         "How much is it?",
+        "Who is Bärlin?",  # whoever writes an accent means it
         "柏林的年假",
         "",
     ],
 )
 def test_what_is_not_a_slip_stays(question: str) -> None:
     assert spelling(question, lexicon_of(VOCABULARY)) is None
+
+
+@pytest.mark.parametrize(
+    ("documents", "question", "repaired"),
+    [
+        ("Гарантия на насос", "Какая горантия?", "Какая гарантия?"),
+        ("ضمان المضخة لمدة عامين", "ما مدة المظخة", "ما مدة المضخة"),
+    ],
+)
+def test_a_misspelt_word_of_another_script_becomes_the_documents_word(
+    documents: str, question: str, repaired: str
+) -> None:
+    assert spelling(question, lexicon_of(documents)) == repaired
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,11 @@ def _repair(written: str, lexicon: Lexicon, *, mixed_case: bool) -> Repair | Non
         return None
     if not word.isascii():
         plain = bare(word)
-        return Repair(plain, sure=True, accents_only=True) if plain in lexicon.words else None
+        if plain in lexicon.words:
+            return Repair(plain, sure=True, accents_only=True)
+        # Whoever writes an accent means it: "Müller" is no slip for "Miller".
+        repair = speller.repair(word)
+        return repair if repair is not None and not repair.word.isascii() else None
     shouted = written.isupper() and mixed_case
     if shouted and len(word) <= LONGEST_SHORT_FORM:  # A short form, not a slip.
         return None
