@@ -34,6 +34,7 @@ from anabranch.ports import (
     Windows,
 )
 from anabranch.reasoning.conflict_finding import LocalConflictFinder
+from anabranch.resume import Snapshot, validate
 from anabranch.settings import Settings
 from anabranch.trace import RunEvent
 from anabranch.types import (
@@ -59,6 +60,12 @@ from anabranch.types import (
 
 HANG: Final = object()
 KEY = b"k" * 32
+
+
+def replied(snapshot: Any, reply: str) -> Snapshot:
+    """A snapshot that validates, with what ``reply`` means."""
+    known = validate(snapshot, KEY)
+    return known.with_reply(known.meaning_of(reply))
 
 
 # ------------------------------------------------------------------------------------ the nouns

@@ -245,7 +245,6 @@ def test_a_run_that_asked_nothing_cannot_be_resumed(kb: KnowledgeBase) -> None:
         (["handbook"], None, ("handbook",)),
         (None, ["handbook"], ("handbook",)),
         (["handbook", "default"], ["default"], ("default",)),
-        (["handbook"], ["default"], ()),
         (None, None, None),
     ],
 )
@@ -257,6 +256,61 @@ def test_a_reply_is_searched_in_what_both_scopes_allow(
     with world.knowledge_base() as kb:
         kb.resume(carried, "Berlin", collections=then, principals=["ann"])
     assert set(world.store.scopes) == {Scope(collections=searched, principals=("ann",))}
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ({"collections": ["handbook"]}, {"collections": ["default"]}),
+        ({"sources": ["leave.md"]}, {"sources": ["travel.md"]}),
+        ({"collections": ["handbook"]}, {"within": ["default"]}),
+    ],
+)
+def test_a_reply_whose_scope_has_nothing_of_the_questions_says_so_and_searches_nothing(
+    world: World, first: Any, then: Any
+) -> None:
+    carried = snapshot(world, **first)
+    world.store.scopes.clear()
+    with world.knowledge_base() as kb, pytest.raises(SnapshotError, match="scope") as refused:
+        kb.resume(carried, "Berlin", **then)
+    assert world.store.scopes == []
+    assert not any(name in str(refused.value) for name in ("handbook", "default", ".md"))
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "kinds"),
+    [
+        ({"collections": ["handbook", "default"]}, {"collections": ["default"]}, ["scope_changed"]),
+        ({}, {"collections": ["handbook"]}, ["scope_changed"]),
+        ({"within": ["handbook", "default"]}, {"within": ["handbook"]}, ["scope_changed"]),
+        ({}, {"sources": ["leave.md"]}, ["scope_changed"]),
+        ({"principals": ["ann", "hr"]}, {"principals": ["ann"]}, ["scope_changed"]),
+        ({"principals": ["ann"]}, {}, ["scope_changed"]),
+        ({"collections": ["handbook"]}, {}, []),
+        ({"within": ["handbook"]}, {"within": ["default", "handbook"]}, []),
+        ({"collections": ["handbook", "default"]}, {"collections": ["default", "handbook"]}, []),
+        ({"principals": ["ann", "hr"]}, {"principals": ["hr", "ann"]}, []),
+    ],
+)
+def test_a_reply_in_another_scope_than_the_questions_says_so(
+    world: World, first: Any, then: Any, kinds: list[str]
+) -> None:
+    carried = snapshot(world, **first)
+    with world.knowledge_base() as kb:
+        outcome = kb.resume(carried, "Berlin", **then)
+    assert [failure.kind for failure in outcome.failures] == kinds
+    told = " ".join(failure.detail for failure in outcome.failures)
+    assert not any(name in told for name in ("handbook", "default", "ann", ".md"))
+
+
+def test_what_changed_in_another_scope_is_not_told_of_this_one(world: World) -> None:
+    carried = snapshot(world, principals=["ann"])
+    world.store.version = "version-2"
+    with world.knowledge_base() as kb:
+        other = kb.resume(carried, "Berlin", principals=["bob"])
+        same = kb.resume(carried, "Berlin", principals=["ann"])
+    assert [failure.kind for failure in other.failures] == ["scope_changed"]
+    assert [failure.kind for failure in same.failures] == ["index_changed"]
 
 
 def test_a_scope_selection_is_resumed_in_the_same_way(world: World) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from anabranch.outcome import RunFacts, finish, missing_prompt, settings_fingerprint
-from anabranch.resume import validate
 from anabranch.types import (
     BranchResult,
     Conclusion,
@@ -22,7 +21,7 @@ from anabranch.types import (
     Status,
     SubQuestion,
 )
-from fakes import KEY, NOTHING, SLOT, STRONG, World, chunk, hits, passage
+from fakes import NOTHING, SLOT, STRONG, World, chunk, hits, passage, replied
 
 
 def facts(**changes: Any) -> RunFacts:
@@ -146,7 +145,7 @@ def asking(**changes: Any) -> Conclusion:
 def test_a_question_to_the_user_comes_with_a_snapshot_that_validates() -> None:
     scope = Scope(collections=("handbook",), sources=("leave.md",), principals=("ann",))
     outcome = finished(facts(asked=1, rewrite_count=1, replies=("2026",)), asking(), scope=scope)
-    known = validate(outcome.resume, "Berlin", KEY)
+    known = replied(outcome.resume, "Berlin")
     assert outcome.clarification is not None
     assert known.id == outcome.clarification.id
     assert (known.asked, known.rewrite_count, known.replies) == (2, 1, ("2026", "Berlin"))

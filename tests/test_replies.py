@@ -53,7 +53,7 @@ def test_an_option_is_itself_before_it_is_a_number_or_a_refusal() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("options", [OPTIONS, ()])
 def test_a_reply_that_chooses_nothing_is_nothing(reply: str, options: tuple[str, ...]) -> None:
-    assert meant(reply, options) == ""
+    assert meant(reply, options) is None
 
 
 @pytest.mark.parametrize(

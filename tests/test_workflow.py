@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 
-from anabranch.resume import validate
 from anabranch.types import Outcome, Plan, Rewrite, Scope, SubQuestion, Turn, Variant
 from anabranch.workflow import build_rag_graph, resume_rag_from_hitl, run_rag_graph
 from fakes import (
     CANDIDATES,
     HANG,
-    KEY,
     MISSING,
     NOTHING,
     PARTIAL,
@@ -25,6 +23,7 @@ from fakes import (
     chunk,
     complex_plan,
     hits,
+    replied,
     without_times,
 )
 
@@ -38,7 +37,7 @@ async def ask(world: World, question: str = Q, **changes: Any) -> Outcome:
 
 
 async def reply(world: World, outcome: Outcome, text: str, **changes: Any) -> Outcome:
-    known = validate(outcome.resume, text, KEY)
+    known = replied(outcome.resume, text)
     return (await resume_rag_from_hitl(known, world.context(**changes))).outcome
 
 
@@ -411,7 +410,7 @@ async def test_a_long_reply_can_be_asked_about_again() -> None:
     world.grader.script = {f"{Q} {long}": SLOT}
     world.store.found = {f"{Q} {long}": hits("b")}
     second = await reply(world, first, long)
-    assert validate(second.resume, "more", KEY).replies == (long, "more")
+    assert replied(second.resume, "more").replies == (long, "more")
 
 
 async def test_an_unspent_rewrite_may_be_spent_after_a_reply() -> None:
@@ -459,7 +458,7 @@ async def test_words_of_a_model_longer_than_a_snapshot_holds_break_nothing() -> 
     outcome = await ask(world)
     assert outcome.clarification is not None
     assert len(outcome.clarification.prompt) == 9_000
-    assert validate(outcome.resume, "Berlin", KEY).asked == 1
+    assert replied(outcome.resume, "Berlin").asked == 1
 
 
 async def test_a_reply_is_searched_in_an_index_that_changed_and_the_outcome_says_so() -> None:

@@ -7,7 +7,7 @@ AnabranchError
 │   ├── SourceNotFoundError   a path, source or document that does not exist in scope
 │   ├── CollectionNotFoundError
 │   ├── PictureError          there is no picture of a page, and why
-│   ├── SnapshotError         a resume snapshot that is damaged, foreign or outdated
+│   ├── SnapshotError         a resume snapshot that is damaged, foreign or out of scope
 │   ├── SessionNotFoundError  a session, message, open question or job that is not the caller's
 │   ├── ClarificationError    a reply that cannot be taken
 │   │   ├── AnsweredError     the question was answered already, or is being answered
@@ -69,7 +69,7 @@ class PictureError(InputError):
 
 
 class SnapshotError(InputError):
-    """A resume snapshot is damaged, foreign or outdated."""
+    """A resume snapshot is damaged, foreign, or about nothing in the scope of the reply."""
 
 
 class SessionNotFoundError(InputError):

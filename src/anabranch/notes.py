@@ -101,4 +101,4 @@ def refined(snapshot: Mapping[str, Any], reply: str) -> str:
     """The question of a snapshot with the replies so far and this one, as resuming reads it."""
     question = snapshot.get("standalone") or snapshot.get("question", "")
     added = meant(reply, [str(option) for option in snapshot.get("options", ())])
-    return " ".join((str(question), *map(str, snapshot.get("replies", ())), added)).strip()
+    return " ".join((str(question), *map(str, snapshot.get("replies", ())), added or "")).strip()

@@ -20,6 +20,7 @@ from anabranch.resume import (
     SnapshotScope,
     clarification_id,
     join_question,
+    scope_fingerprint,
     sign,
 )
 from anabranch.types import (
@@ -253,5 +254,6 @@ def _snapshot(
         scope=SnapshotScope(collections=context.scope.collections, sources=context.scope.sources),
         index_fingerprint=context.index_fingerprint,
         settings_fingerprint=settings_fingerprint(context),
+        scope_fingerprint=scope_fingerprint(context.scope, context.signing_key),
     )
     return sign(snapshot, context.signing_key)

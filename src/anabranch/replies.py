@@ -46,20 +46,22 @@ _CHINESE_NONE = re.compile(
 )
 
 
-def meant(reply: str, options: Sequence[str]) -> str:
-    """The option that ``reply`` is or is the number or place of; "" where it chooses nothing.
+def meant(reply: str, options: Sequence[str]) -> str | None:
+    """The option that ``reply`` is or is the number or place of; None where it chooses nothing.
 
     Any other reply is given back, trimmed. An option keeps its words whatever they look like.
     """
     text = reply.strip()
     folded = fold(text)
-    if not text or any(fold(option).strip() == folded for option in options):
+    if not text:
+        return None
+    if any(fold(option).strip() == folded for option in options):
         return text
     place = _place(folded, len(options))
     if place is not None and 1 <= place <= len(options):
         return options[place - 1]
     declined = _NONE.fullmatch(folded) or _CHINESE_NONE.fullmatch(folded)
-    return "" if declined else text
+    return None if declined else text
 
 
 def _place(folded: str, count: int) -> int | None:

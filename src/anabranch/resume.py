@@ -28,6 +28,8 @@ MAX_SNAPSHOT_BYTES = 1_000_000
 # A path can be this long on the systems in use.
 MAX_NAME_CHARACTERS = 4_096
 _Name = Annotated[str, Field(max_length=MAX_NAME_CHARACTERS)]
+# Fields that the first snapshots did not have.
+_LATER = ("standalone", "scope_fingerprint")
 
 
 class SnapshotScope(BaseModel):
@@ -44,6 +46,7 @@ class Snapshot(BaseModel):
     """A validated snapshot. ``replies`` are the answers given so far, oldest first.
 
     ``standalone`` is the question with what the conversation supplied; empty: as asked.
+    ``scope_fingerprint`` tells who may see what in the scope, and tells it to nobody else.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -65,16 +68,60 @@ class Snapshot(BaseModel):
     scope: SnapshotScope = SnapshotScope()
     index_fingerprint: Annotated[str, Field(max_length=200)]
     settings_fingerprint: Annotated[str, Field(max_length=200)]
+    scope_fingerprint: Annotated[str, Field(max_length=200)] = ""
 
     def refined_question(self) -> str:
         """The question with every reply behind it; what is searched and graded."""
         return join_question(self.standalone or self.question, self.replies)
 
+    def meaning_of(self, reply: str) -> str | None:
+        """What ``reply`` adds to the question; None where it chooses nothing.
+
+        The number of an option is read as that option. Raises SnapshotError for a reply that is
+        blank or too long.
+        """
+        if not reply.strip():
+            raise SnapshotError("The reply is blank. Answer the question, or ask a new one.")
+        if len(reply) > MAX_REPLY_CHARACTERS:
+            raise SnapshotError(
+                f"The reply has {len(reply)} characters; at most {MAX_REPLY_CHARACTERS} are read."
+            )
+        return meant(reply, self.options)
+
+    def with_reply(self, meaning: str | None) -> Snapshot:
+        """The snapshot with what a reply means behind the replies so far."""
+        return self if meaning is None else self.model_copy(
+            update={"replies": (*self.replies, meaning)}
+        )  # fmt: skip
+
+    def reach_of(self, scope: Scope) -> Scope:
+        """What a reply with ``scope`` is searched in: of the question's, what it may see.
+
+        Raises SnapshotError where that is nothing: nothing would be searched, and an outcome would
+        say that the documents do not know.
+        """
+        asked_in = self.scope.to_scope()
+        both = scope.intersect(asked_in)
+        if _is_empty(both) and not _is_empty(asked_in):
+            raise SnapshotError(
+                "The scope of this reply has nothing of what the question was asked in. Reply with "
+                "the same collections and sources as then, or ask the question again."
+            )
+        return both
+
+    def was_asked_in(self, scope: Scope, key: bytes) -> bool:
+        """Whether the question was asked in ``scope``; also true where the snapshot does not say."""
+        return self.scope_fingerprint in ("", scope_fingerprint(scope, key))
+
     def to_plain(self) -> dict[str, Any]:
-        """As JSON values. An empty ``standalone`` is left out: snapshots from before there was one
-        keep their signature."""
+        """As JSON values. Empty fields that came later are left out: snapshots from before there
+        were any keep their signature."""
         plain = self.model_dump(mode="json", by_alias=True)
-        return {name: value for name, value in plain.items() if name != "standalone" or value}
+        return {name: value for name, value in plain.items() if name not in _LATER or value}
+
+
+def _is_empty(scope: Scope) -> bool:
+    return () in (scope.collections, scope.sources)
 
 
 def join_question(question: str, replies: Sequence[str]) -> str:
@@ -87,21 +134,29 @@ def clarification_id(question: str, replies: Sequence[str], prompt: str) -> str:
     return hashlib.blake2b(parts.encode(), digest_size=8).hexdigest()
 
 
+def scope_fingerprint(scope: Scope, key: bytes) -> str:
+    """Another one when collections, sources or principals are others, in whatever order.
+
+    Under the key of the knowledge base: whoever carries a snapshot cannot try out principals on it.
+    """
+    parts = (scope.collections, scope.sources, scope.principals)
+    plain = [None if names is None else sorted(set(names)) for names in parts]
+    return _signature(plain, key)[:32]
+
+
 def sign(snapshot: Snapshot, key: bytes) -> dict[str, Any]:
     """The snapshot as JSON values with its signature (HMAC-SHA256 over canonical JSON)."""
     plain = snapshot.to_plain()
     return {**plain, "signature": _signature(plain, key)}
 
 
-def _signature(plain: Mapping[str, Any], key: bytes) -> str:
+def _signature(plain: Mapping[str, Any] | Sequence[Any], key: bytes) -> str:
     canonical = json.dumps(plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hmac.new(key, canonical.encode(), hashlib.sha256).hexdigest()
 
 
-def validate(snapshot: Mapping[str, Any] | None, reply: str, key: bytes) -> Snapshot:
-    """The snapshot with ``reply`` added, proven to be of this knowledge base and unchanged.
-
-    The number of an option is read as that option; a reply that chooses nothing adds nothing.
+def validate(snapshot: Mapping[str, Any] | None, key: bytes) -> Snapshot:
+    """The snapshot, proven to be of this knowledge base and unchanged.
 
     Raises SnapshotError saying what is wrong and what to do.
     """
@@ -113,12 +168,6 @@ def validate(snapshot: Mapping[str, Any] | None, reply: str, key: bytes) -> Snap
         raise SnapshotError(
             f"This is not a resume snapshot but a {type(snapshot).__name__}. Give the outcome's "
             "`resume` value."
-        )
-    if not reply.strip():
-        raise SnapshotError("The reply is blank. Answer the question, or ask a new one.")
-    if len(reply) > MAX_REPLY_CHARACTERS:
-        raise SnapshotError(
-            f"The reply has {len(reply)} characters; at most {MAX_REPLY_CHARACTERS} are read."
         )
     plain = {name: value for name, value in dict(snapshot).items() if name != "signature"}
     if plain.get("schema") != RESUME_SCHEMA:
@@ -143,8 +192,7 @@ def validate(snapshot: Mapping[str, Any] | None, reply: str, key: bytes) -> Snap
             "The snapshot was changed, or was made by another knowledge base: its signature does "
             "not fit. Ask the question again."
         )
-    added = meant(reply, known.options)
-    return known.model_copy(update={"replies": (*known.replies, added) if added else known.replies})
+    return known
 
 
 def to_token(snapshot: Mapping[str, Any]) -> str:

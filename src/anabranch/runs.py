@@ -131,17 +131,18 @@ class Runs:
         from anabranch.workflow import resume_rag_from_hitl
 
         built = await self._opening.open()
-        reply = " ".join(normalise(reply).split())
-        known = validate(snapshot, reply, built.signing_key)
+        known = validate(snapshot, built.signing_key)
+        meaning = known.meaning_of(" ".join(normalise(reply).split()))
+        known = known.with_reply(meaning)
         question = known.refined_question()
         context = await self._context(question, options, sink)
-        scope = context.scope.intersect(known.scope.to_scope())
-        fingerprint = await context.parts.store.fingerprint(scope)
-        # Whoever knows no answer is not asked again: the best there is.
-        told = snapshot is not None and len(known.replies) > len(snapshot.get("replies", ()))
-        interactive = context.interactive and told
+        scope = known.reach_of(context.scope)
         context = replace(
-            context, scope=scope, index_fingerprint=fingerprint, interactive=interactive
+            context,
+            scope=scope,
+            index_fingerprint=await context.parts.store.fingerprint(scope),
+            # Whoever knows no answer is not asked again: the best there is.
+            interactive=context.interactive and meaning is not None,
         )
         sink(RunEvent("run.started", text=question))
         run = await resume_rag_from_hitl(known, context)

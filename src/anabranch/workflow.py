@@ -57,6 +57,12 @@ _INDEX_CHANGED = Failure(
     "documents were added or removed since the question was asked back; the reply was searched "
     "in what is there now",
 )
+_SCOPE_CHANGED = Failure(
+    "resume",
+    "scope_changed",
+    "the reply has another scope than the question had (collections, sources, or who may see them); "
+    "it was searched in those of the question, as far as the scope of the reply goes",
+)
 
 
 class RagState(TypedDict, total=False):
@@ -339,7 +345,10 @@ async def resume_rag_from_hitl(snapshot: Snapshot, context: RequestContext) -> R
     state["asked"], state["rewrite_count"] = snapshot.asked, snapshot.rewrite_count
     state["complexity"] = snapshot.complexity
     state["complexity_reason"] = snapshot.complexity_reason
-    if snapshot.index_fingerprint != context.index_fingerprint:
+    if not snapshot.was_asked_in(context.scope, context.signing_key):
+        # Which documents changed cannot be told then: these are others.
+        state["failures"] = (_SCOPE_CHANGED,)
+    elif snapshot.index_fingerprint != context.index_fingerprint:
         state["failures"] = (_INDEX_CHANGED,)
     watched, steps = _watched(context)
     final = await attempt("run", _resumed(state, watched), context.remaining(float("inf")))

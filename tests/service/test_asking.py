@@ -87,6 +87,21 @@ def test_a_question_that_is_asked_back_goes_on_with_the_reply(
     assert resumed["answer"]["text"] == "Berlin: 30. [1]"
 
 
+def test_a_reply_in_another_scope_is_told_so_or_refused(client: httpx.Client, world: World) -> None:
+    world.store.names = ("handbook", "travel")
+    world.grader.script = {Q: SLOT}
+    asked = client.post("/v1/ask", json={"question": Q, "collections": ["handbook", "travel"]})
+    body = {"reply": "Berlin", "snapshot": asked.json()["resume"]}
+    narrower = client.post("/v1/resume", json={**body, "collections": ["travel"]}).json()
+    assert [failure["kind"] for failure in narrower["failures"]] == ["scope_changed"]
+    world.store.names = ("contracts",)
+    foreign = client.post("/v1/resume", json={**body, "collections": ["contracts"]})
+    assert (foreign.status_code, foreign.json()["type"]) == (
+        422, "urn:anabranch:error:SnapshotError",
+    )  # fmt: skip
+    assert "handbook" not in foreign.text
+
+
 def test_a_run_whose_every_branch_failed_is_an_outcome_that_says_so(
     client: httpx.Client, world: World
 ) -> None:
