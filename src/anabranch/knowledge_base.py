@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
     from anabranch.foreign import ForeignRetriever
-    from anabranch.ingest import IngestProgress
+    from anabranch.ingest import IngestProgress, SourceFile
     from anabranch.llama_index_retriever import AnabranchLlamaIndexRetriever
     from anabranch.outcome import RagRun
     from anabranch.ports import Retriever
@@ -157,21 +157,19 @@ class KnowledgeBase:
 
     async def aadd_files(
         self,
-        files: Mapping[str, Path],
+        files: Sequence[SourceFile],
         *,
         collection: str = DEFAULT_COLLECTION,
         allowed: Sequence[str] = (),
         on_progress: Callable[[IngestProgress], None] | None = None,
     ) -> AddReport:
-        """Add files under other names than their own; a name that exists gets a new version.
+        """Add files under other names than their own; a location that exists gets a new version.
 
-        ``files`` has the path to read by the name, which also identifies the source: like that of
-        a file that ``aadd`` found there, seen from the folder that holds the knowledge base.
+        A location without a scheme is that of a file that ``aadd`` found there, seen from the folder
+        that holds the knowledge base.
         """
-        from anabranch.ingest import SourceFile
-
         add = self._documents.add_files(
-            [SourceFile(path, name, name) for name, path in files.items()],
+            files,
             collection=checked_collection_name(collection), allowed=checked_principals(allowed), metadata=EMPTY,
             on_progress=on_progress,
         )  # fmt: skip

@@ -418,7 +418,8 @@ class JobStore(Protocol):
 
     async def claim_job(self, *, seconds: float, attempts: int) -> tuple[Job, str] | None:
         """The oldest job that nobody runs, and the claim on it. One that was begun ``attempts``
-        times and never ended is failed instead."""
+        times and never ended is failed instead, and one with a path of an earlier job of its owner
+        waits for that to end."""
 
     async def extend_job(
         self, job: Job, claim: str, *, seconds: float

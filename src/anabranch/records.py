@@ -107,12 +107,16 @@ class JobFile:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job that is about to be kept, under an id that its files lie under already."""
+    """A job that is about to be kept, under an id that its files lie under already.
+
+    ``principals`` are those of whoever sent it: what they may not see it does not replace.
+    """
 
     id: str
     collection: str
     files: tuple[JobFile, ...]
     allowed: tuple[str, ...] = ()
+    principals: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,3 +137,4 @@ class Job:
     created_at: str
     updated_at: str
     files: tuple[JobFile, ...] = ()
+    principals: tuple[str, ...] | None = None

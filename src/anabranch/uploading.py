@@ -20,14 +20,14 @@ from uuid import uuid4
 from anabranch import originals
 from anabranch.errors import AnabranchError, InputError, StorageError
 from anabranch.file_kinds import supported_extensions
-from anabranch.ingest import IngestProgress, source_id_of
+from anabranch.ingest import IngestProgress, SourceFile, source_id_of
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.ports import JobStore
 from anabranch.private_files import private_folder, private_opener
 from anabranch.records import FILE_ENDINGS, Job, JobFile, JobFileStatus, NewJob
-from anabranch.request import checked_collection_name, checked_principals
+from anabranch.request import checked_collection_name, checked_principals, names_of
 from anabranch.settings import Settings
-from anabranch.types import AddReport
+from anabranch.types import AddReport, SourceRecord
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +42,8 @@ _SHOWN: Mapping[str, JobFileStatus] = {
     "reading": "reading", "embedding": "embedding", "added": "added", "updated": "updated",
     "unchanged": "unchanged",
 }  # fmt: skip
+# Before the location of a source that is not identified by its path. No path of a file begins so.
+_ELSEWHERE = "upload:/"
 _STORED: tuple[JobFileStatus, ...] = ("added", "updated", "unchanged")
 _LOOKS_FOR_JOBS_EVERY = 5.0
 _LOOKS_FOR_CANCELLING_EVERY = 1.0
@@ -69,11 +71,12 @@ class Uploads:
     # ------------------------------------------------------------------------------- taking in
 
     async def accept(
-        self, owner: str, files: Sequence[Upload], *, collection: str, allowed: Sequence[str] = ()
-    ) -> Job:
+        self, owner: str, files: Sequence[Upload], *, collection: str, allowed: Sequence[str] = (),
+        principals: Sequence[str] | None = None,
+    ) -> Job:  # fmt: skip
         """The job that will add ``files``; they are safe on disk when this returns.
 
-        Raises InputError for a path that cannot name a source, or too large a file.
+        ``principals`` are those of ``owner``. Raises InputError for a path that cannot name a source, or too large a file.
         """
         collection = checked_collection_name(collection)
         named = [replace(file, path=checked_path(file.path)) for file in files]
@@ -82,6 +85,7 @@ class Uploads:
             id=uuid4().hex,
             collection=collection,
             allowed=checked_principals(allowed),
+            principals=names_of(principals),
             files=tuple(JobFile(uuid4().hex, file.path, file.size, "queued") for file in named),
         )
         try:
@@ -202,44 +206,62 @@ class Uploads:
         def tell(told: IngestProgress) -> None:  # from the thread of the knowledge base
             loop.call_soon_threadsafe(progress.put_nowait, told)
 
-        writing = asyncio.create_task(self._write_progress(job, claim, progress))
+        placed = await self._placed(job, waiting)
+        writing = asyncio.create_task(self._write_progress(job, claim, progress, placed))
         try:
             report = await self._knowledge_base.aadd_files(
-                {file.path: self._lies_at(job.id, file) for file in waiting},
+                list(placed.values()),
                 collection=job.collection,
                 allowed=job.allowed,
                 on_progress=tell,
             )
         finally:
             await self._stopped(writing)
-        await self._write_report(job, claim, waiting, report)
+        await self._write_report(job, claim, waiting, report, placed)
+
+    async def _placed(self, job: Job, files: Sequence[JobFile]) -> dict[str, SourceFile]:
+        """Each file with the place of the source that it is a version of, by its path."""
+        paths = [file.path for file in files]
+        seen = await self._knowledge_base.asources(
+            sources=[*paths, *(source_id_of(job.collection, path) for path in paths)],
+            within=[job.collection],
+            principals=job.principals,
+        )
+        return {
+            file.path: SourceFile(
+                self._lies_at(job.id, file), file.path, location_of(job, file, seen)
+            )
+            for file in files
+        }
 
     async def _write_progress(
-        self, job: Job, claim: str, progress: asyncio.Queue[IngestProgress]
-    ) -> None:
+        self, job: Job, claim: str, progress: asyncio.Queue[IngestProgress],
+        placed: Mapping[str, SourceFile],
+    ) -> None:  # fmt: skip
         by_path = {file.path: file for file in job.files}
         while True:
             told = await progress.get()
             if told.stage in _SHOWN and told.source in by_path:
                 file = replace(by_path[told.source], status=_SHOWN[told.stage])
-                await self._keep_original(job, file)
+                await self._keep_original(job, file, placed[file.path])
                 await self._store.update_file(job, claim, file)
 
     async def _write_report(
-        self, job: Job, claim: str, files: Sequence[JobFile], report: AddReport
-    ) -> None:
+        self, job: Job, claim: str, files: Sequence[JobFile], report: AddReport,
+        placed: Mapping[str, SourceFile],
+    ) -> None:  # fmt: skip
         for file, line in zip(files, report.files, strict=True):
             done = replace(
                 file, status=line.status, reason=line.reason, pages=line.pages, chunks=line.chunks
             )
-            await self._keep_original(job, done)
+            await self._keep_original(job, done, placed[done.path])
             await self._store.update_file(job, claim, done)
 
-    async def _keep_original(self, job: Job, file: JobFile) -> None:
+    async def _keep_original(self, job: Job, file: JobFile, placed: SourceFile) -> None:
         if file.status in _STORED:
-            source_id = source_id_of(job.collection, file.path)
-            lies_at = self._lies_at(job.id, file)
-            await asyncio.to_thread(originals.keep, self._knowledge_base.path, source_id, lies_at)
+            source_id = source_id_of(job.collection, placed.location)
+            folder = self._knowledge_base.path
+            await asyncio.to_thread(originals.keep, folder, source_id, placed.path)
 
     # ------------------------------------------------------------------------------ afterwards
 
@@ -265,6 +287,30 @@ class Uploads:
 
     def _clear(self, job_id: str) -> None:
         shutil.rmtree(self._folder / job_id, ignore_errors=True)
+
+
+def location_of(job: Job, file: JobFile, seen: Sequence[SourceRecord]) -> str:
+    """What identifies the source that ``file`` becomes a version of.
+
+    Of the sources ``seen`` with its path that is the one for the same people, if there is one, and a
+    new one where there is none. A new one of somebody who may not see everything has a place that
+    nothing else can have, whether or not a hidden source has the path: docs/decisions/0012-hidden-paths.md.
+    """
+    same_path = [
+        record
+        for record in seen
+        if record.location == file.path
+        or (record.location.startswith(_ELSEWHERE) and record.source == file.path)
+    ]
+    if same_path:
+        allowed = set(job.allowed)
+        return min(
+            same_path,
+            key=lambda record: (
+                set(record.allowed) != allowed, record.location != file.path, record.location,
+            ),
+        ).location  # fmt: skip
+    return file.path if job.principals is None else f"{_ELSEWHERE}{file.id}/{file.path}"
 
 
 def checked_path(path: str) -> str:

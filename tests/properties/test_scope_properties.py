@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
@@ -87,6 +87,7 @@ class Place:
     book: KeyBook
     signing_key: bytes
     records: dict[int, SourceRecord]
+    sent: list[str] = field(default_factory=list)
 
     def snapshot(self, question: str, collections: tuple[str, ...]) -> dict[str, Any]:
         """Of a question that the owner was asked back about: as if it had been carried away."""
@@ -188,7 +189,11 @@ def calls(
         yield "post /v1/sessions/{session_id}/messages", post(f"{path}/messages", said, **stream)
     # Those of others are looked up by whoever guesses an id: there are none in these replies.
     files = {"files": (target.file, b"# New\n\nNothing of note.", "text/markdown")}
-    taken = {"path": place.records[target.number].source, "collection": target.collection}
+    # Kept for nobody: what the caller uploads is not seen by the callers that come later.
+    taken = {
+        "path": place.records[target.number].source, "collection": target.collection,
+        "allowed": "nobody",
+    }  # fmt: skip
     if not asker.sees(target):
         yield (
             "post /v1/sources",
@@ -215,11 +220,12 @@ def test_no_caller_gets_a_byte_out_of_its_scope(
             assert reply.status_code < 500, (route, reply.text)
             told = f"{reply.headers}\n{reply.text}"
             for secret in hidden:
-                # What the caller names itself may be named to it.
-                leaked = [
-                    word for word in secret.words if word in told and word not in _sent(reply)
-                ]
+                # What the caller names itself may be named to it, also in the list of its jobs.
+                named = _sent(reply) + ("".join(place.sent) if route == "get /v1/jobs" else "")
+                leaked = [word for word in secret.words if word in told and word not in named]
                 assert not leaked, (route, asker, leaked)
+            if route == "post /v1/sources":
+                place.sent.append(_sent(reply))
             if reply.headers.get("content-type") == "image/png":
                 assert asker.sees(_target(place, reply))
     finally:

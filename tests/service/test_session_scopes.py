@@ -102,22 +102,6 @@ def test_a_key_that_reaches_more_than_before_keeps_its_sessions_as_they_were(
     assert "Quillfeather" not in client.get(path, headers=bearer(wide)).text
 
 
-def test_a_source_that_may_not_be_seen_is_not_replaced(
-    client: httpx.Client, base: KnowledgeBase
-) -> None:
-    editor, _ = KeyBook(base.path).create("ed", role="editor", collections=["handbook"])
-    hidden = next(record for record in base.sources() if record.source.endswith("salaries.md"))
-    files = {"files": (hidden.location, b"Nothing to see here.")}
-    refused = client.post(
-        "/v1/sources", files=files, data={"collection": "handbook"}, headers=bearer(editor)
-    )
-    assert refused.json()["type"] == "urn:anabranch:error:NotAllowedError"
-    elsewhere = client.post(
-        "/v1/sources", files=files, data={"collection": "board"}, headers=bearer(editor)
-    )
-    assert elsewhere.status_code == 403
-
-
 def test_a_reader_uploads_nothing(client: httpx.Client, base: KnowledgeBase) -> None:
     reader, _ = KeyBook(base.path).create("ann", collections=["handbook"])
     refused = client.post(

@@ -64,8 +64,8 @@ async def test_a_job_is_seen_within_its_collection(store: SqlJobStore) -> None:
 
 
 async def test_of_many_servers_one_runs_a_job(store: SqlJobStore) -> None:
-    for _ in range(5):
-        await queued(store)
+    for number in range(5):
+        await queued(store, f"{number}.md")
     given = await asyncio.gather(
         *(store.claim_job(seconds=60, attempts=ATTEMPTS) for _ in range(12))
     )
@@ -74,8 +74,20 @@ async def test_of_many_servers_one_runs_a_job(store: SqlJobStore) -> None:
 
 
 async def test_jobs_run_in_the_order_they_came(store: SqlJobStore) -> None:
-    made = [(await queued(store)).id for _ in range(3)]
+    made = [(await queued(store, f"{number}.md")).id for number in range(3)]
     assert [(await claimed(store))[0].id for _ in range(3)] == made
+
+
+async def test_a_newer_version_of_a_path_waits_for_the_older_one(store: SqlJobStore) -> None:
+    older = await queued(store, "a.md", "b.md")
+    newer = await queued(store, "b.md", "c.md")
+    others = [await queued(store, "d.md"), await queued(store, "b.md", owner="you")]
+    running, claim = await claimed(store)
+    assert running.id == older.id
+    assert [(await claimed(store))[0].id for _ in others] == [other.id for other in others]
+    assert await store.claim_job(seconds=60, attempts=ATTEMPTS) is None
+    await store.end_job(running, claim, "finished")
+    assert (await claimed(store))[0].id == newer.id
 
 
 async def test_what_a_dead_server_had_begun_is_taken_over(store: SqlJobStore) -> None:

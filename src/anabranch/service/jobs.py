@@ -36,7 +36,7 @@ def shown_job(job: Job) -> dict[str, Any]:
     """A job as JSON values, with how much of it is done."""
     done = sum(file.status in FILE_ENDINGS for file in job.files)
     shown = to_plain(job)
-    del shown["owner"]
+    del shown["owner"], shown["principals"]
     return {**shown, "progress": {"done": done, "total": len(job.files)}}
 
 

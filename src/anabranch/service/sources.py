@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -11,13 +9,12 @@ from starlette.datastructures import FormData, UploadFile
 
 from anabranch.access import Caller
 from anabranch.errors import InputError, NotAllowedError
-from anabranch.ingest import source_id_of
 from anabranch.service.caller import Editor, Reader
 from anabranch.service.jobs import shown_job
 from anabranch.service.problems import documented
-from anabranch.service.state import Service, Shared
+from anabranch.service.state import Shared
 from anabranch.types import DEFAULT_COLLECTION, SourceRecord, to_plain
-from anabranch.uploading import Upload, checked_path
+from anabranch.uploading import Upload
 
 router = APIRouter(prefix="/v1", tags=["documents"])
 
@@ -71,37 +68,19 @@ async def upload(
 ) -> dict[str, Any]:
     """Add files in the background; the job says how far they are.
 
-    A source that has the path of a file already gets a new version.
+    A source that has the path of a file already, and that the caller may see, gets a new version.
     """
     async with request.form(max_files=MOST_FILES, max_fields=MOST_FILES) as form:
         collection = str(form.get("collection") or DEFAULT_COLLECTION)
         files = _uploads(form)
-        await _check_allowed(caller, service, collection, files)
+        if not caller.may_name(collection):
+            raise NotAllowedError(f"{caller.name!r} may not add to the collection {collection!r}.")
         job = await service.uploads.accept(
-            caller.name,
-            files,
-            collection=collection,
+            caller.name, files, collection=collection, principals=caller.principals,
             allowed=[str(name) for name in form.getlist("allowed")],
-        )
+        )  # fmt: skip
     response.headers["Location"] = f"/v1/jobs/{job.id}"
     return shown_job(job)
-
-
-async def _check_allowed(
-    caller: Caller, service: Service, collection: str, files: Sequence[Upload]
-) -> None:
-    """Raises NotAllowedError where the caller would write what it may not see."""
-    if not caller.may_name(collection):
-        raise NotAllowedError(f"{caller.name!r} may not add to the collection {collection!r}.")
-    if caller.principals is None:
-        return
-    paths = {source_id_of(collection, checked_path(file.path)): file.path for file in files}
-    find = partial(service.knowledge_base.asources, within=[collection], sources=list(paths))
-    hidden = {record.source_id for record in await find()}
-    hidden -= {record.source_id for record in await find(principals=caller.principals)}
-    for source_id, path in paths.items():
-        if source_id in hidden:
-            raise NotAllowedError(f"{caller.name!r} may not replace the source {path!r}.")
 
 
 def _uploads(form: FormData) -> list[Upload]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from sqlalchemy import RowMapping, Select, and_, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, RowMapping, Select, and_, delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from anabranch.errors import SessionNotFoundError
@@ -27,7 +27,7 @@ class SqlJobStore:
     async def create_job(self, owner: str, new: NewJob) -> Job:
         made = insert(jobs).values(
             id=new.id, owner=owner, collection=new.collection, allowed=list(new.allowed),
-            state="queued", attempts=0, cancelling=False, error="", created_at=now(),
+            principals=None if new.principals is None else list(new.principals), state="queued", attempts=0, cancelling=False, error="", created_at=now(),
             updated_at=now(),
         )  # fmt: skip
         files = [
@@ -66,7 +66,7 @@ class SqlJobStore:
         error = f"The server that ran it ended {attempts} times before it was done."
         oldest = (
             select(jobs.c.id)
-            .where(or_(jobs.c.state == "queued", abandoned))
+            .where(or_(jobs.c.state == "queued", abandoned), ~_follows_another())
             .order_by(jobs.c.created_at)
             .limit(1)
             .with_for_update(skip_locked=True)
@@ -183,6 +183,28 @@ def _held(job: Job, claim: str) -> Any:
     return update(jobs).where(jobs.c.id == job.id, jobs.c.claim == claim, jobs.c.state == "running")
 
 
+def _follows_another() -> ColumnElement[bool]:
+    """Whether a job has a path in common with one that its owner sent earlier and has not ended.
+
+    Side by side the older version of a file could be added last, and stay.
+    """
+    earlier, theirs, own = jobs.alias(), job_files.alias(), job_files.alias()
+    came_before = or_(
+        earlier.c.created_at < jobs.c.created_at,
+        and_(earlier.c.created_at == jobs.c.created_at, earlier.c.id < jobs.c.id),
+    )
+    return (
+        select(theirs.c.id)
+        .join(earlier, earlier.c.id == theirs.c.job_id)
+        .join(own, own.c.path == theirs.c.path)
+        .where(
+            own.c.job_id == jobs.c.id, earlier.c.owner == jobs.c.owner, came_before,
+            earlier.c.collection == jobs.c.collection, earlier.c.state.not_in(JOB_ENDINGS),
+        )
+        .exists()
+    )  # fmt: skip
+
+
 def _end(status: JobStatus, error: str) -> dict[str, Any]:
     return {
         "state": status, "error": error, "claim": None, "leased_until": None, "updated_at": now(),
@@ -204,7 +226,8 @@ async def _end_files(
 def _job(row: RowMapping, files: list[RowMapping]) -> Job:
     return Job(
         id=row["id"], owner=row["owner"], collection=row["collection"],
-        allowed=tuple(row["allowed"]), status=row["state"], attempts=row["attempts"],
+        allowed=tuple(row["allowed"]),
+        principals=None if row["principals"] is None else tuple(row["principals"]), status=row["state"], attempts=row["attempts"],
         cancelling=row["cancelling"], error=row["error"], created_at=as_time(row["created_at"]),
         updated_at=as_time(row["updated_at"]),
         files=tuple(

@@ -92,6 +92,7 @@ jobs = Table(
     Column("owner", String(200), nullable=False),
     Column("collection", Text, nullable=False),
     Column("allowed", JSON, nullable=False),
+    Column("principals", JSON(none_as_null=True)),
     Column("state", String(16), nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("cancelling", Boolean, nullable=False),
