@@ -9,6 +9,7 @@ AnabranchError
 │   ├── PictureError          there is no picture of a page, and why
 │   ├── SnapshotError         a resume snapshot that is damaged, foreign or out of scope
 │   ├── SessionNotFoundError  a session, message, open question or job that is not the caller's
+│   ├── NothingToRetryError   a job that has not ended, or in which nothing failed
 │   ├── ClarificationError    a reply that cannot be taken
 │   │   ├── AnsweredError     the question was answered already, or is being answered
 │   │   └── ExpiredError      it waits no longer, or what it was about is out of reach
@@ -74,6 +75,10 @@ class SnapshotError(InputError):
 
 class SessionNotFoundError(InputError):
     """A session, an open question in it, or a job does not exist, or is not the caller's."""
+
+
+class NothingToRetryError(InputError):
+    """A job has not ended, or nothing in it failed or was cancelled."""
 
 
 class ClarificationError(InputError):

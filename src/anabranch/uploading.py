@@ -18,13 +18,13 @@ from typing import BinaryIO
 from uuid import uuid4
 
 from anabranch import originals
-from anabranch.errors import AnabranchError, InputError, StorageError
+from anabranch.errors import AnabranchError, InputError, NothingToRetryError, StorageError
 from anabranch.file_kinds import supported_extensions
 from anabranch.ingest import IngestProgress, SourceFile, source_id_of
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.ports import JobStore
 from anabranch.private_files import private_folder, private_opener
-from anabranch.records import FILE_ENDINGS, Job, JobFile, JobFileStatus, NewJob
+from anabranch.records import FILE_ENDINGS, JOB_ENDINGS, Job, JobFile, JobFileStatus, NewJob
 from anabranch.request import checked_collection_name, checked_principals, names_of
 from anabranch.settings import Settings
 from anabranch.types import AddReport, SourceRecord
@@ -270,8 +270,13 @@ class Uploads:
         await self._store.cancel_job(job)
 
     async def retry(self, job: Job) -> None:
-        """Adds again what failed or was cancelled."""
-        await self._store.retry_job(job)
+        """Adds again what failed or was cancelled. Raises NothingToRetryError where nothing did."""
+        if not await self._store.retry_job(job):
+            now = await self._store.job(None, job.id)
+            why = "nothing in it failed" if now.status in JOB_ENDINGS else "it has not ended"
+            raise NothingToRetryError(
+                f"The job {job.id!r} cannot be tried again: {why}. Its status is {now.status!r}."
+            )
         self._woken.set()
 
     async def _clear_done(self, job: Job) -> None:

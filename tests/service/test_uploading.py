@@ -211,6 +211,18 @@ def test_a_retry_adds_what_failed(empty: httpx.Client, tmp_path: Path) -> None:
     assert [file["status"] for file in again["files"]][1] == "added"
 
 
+def test_a_retry_of_what_did_not_fail_says_so(empty: httpx.Client) -> None:
+    done = added(empty, ("leave.md", LEAVE))
+    again = empty.post(f"/v1/jobs/{done['id']}/retry")
+    assert (again.status_code, again.json()["type"]) == (
+        409, "urn:anabranch:error:NothingToRetryError",
+    )  # fmt: skip
+    assert "nothing" in again.json()["detail"]
+    waiting = [upload(empty, (f"{n}.txt", long_text(n))).json()["id"] for n in range(2)]
+    early = empty.post(f"/v1/jobs/{waiting[1]}/retry")
+    assert (early.status_code, "ended" in early.json()["detail"]) == (409, True)
+
+
 def test_a_cancelled_job_leaves_out_what_waits(empty: httpx.Client) -> None:
     first = upload(empty, *((f"{n}.txt", long_text(n)) for n in range(12))).json()
     second = upload(empty, ("leave.md", LEAVE)).json()

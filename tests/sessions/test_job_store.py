@@ -152,7 +152,7 @@ async def test_a_retry_begins_again_with_what_failed(store: SqlJobStore) -> None
     await store.update_file(job, claim, replace(job.files[0], status="added"))
     await store.update_file(job, claim, replace(job.files[1], status="failed", reason="torn"))
     await store.end_job(job, claim, "finished")
-    await store.retry_job(job)
+    assert await store.retry_job(job)
     again, _ = await claimed(store)
     assert [(file.status, file.reason) for file in again.files] == [("added", ""), ("queued", "")]
 
@@ -160,9 +160,27 @@ async def test_a_retry_begins_again_with_what_failed(store: SqlJobStore) -> None
 async def test_a_job_that_runs_is_not_begun_again_by_a_retry(store: SqlJobStore) -> None:
     await queued(store)
     job, claim = await claimed(store)
-    await store.retry_job(job)
+    assert not await store.retry_job(job)
     assert await store.extend_job(job, claim, seconds=60) == "held"
     assert await store.claim_job(seconds=60, attempts=ATTEMPTS) is None
+
+
+async def test_a_job_in_which_nothing_failed_is_not_begun_again(store: SqlJobStore) -> None:
+    await queued(store)
+    job, claim = await claimed(store)
+    for file in job.files:
+        await store.update_file(job, claim, replace(file, status="added"))
+    await store.end_job(job, claim, "finished")
+    assert not await store.retry_job(job)
+    assert (await store.job(None, job.id)).status == "finished"
+
+
+async def test_a_job_that_failed_after_its_last_file_is_begun_again(store: SqlJobStore) -> None:
+    await queued(store, "a.md")
+    job, claim = await claimed(store)
+    await store.update_file(job, claim, replace(job.files[0], status="added"))
+    await store.end_job(job, claim, "failed", error="the database was away")
+    assert await store.retry_job(job)
 
 
 async def test_a_cancelled_job_that_ended_stays_as_it_is(store: SqlJobStore) -> None:

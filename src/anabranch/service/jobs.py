@@ -64,9 +64,9 @@ async def cancel_job(job_id: str, caller: Editor, service: Shared) -> dict[str, 
     return shown_job(await service.jobs.job(None, found.id))
 
 
-@router.post("/{job_id}/retry", status_code=202, responses=documented(403, 404))
+@router.post("/{job_id}/retry", status_code=202, responses=documented(403, 404, 409))
 async def retry_job(job_id: str, caller: Editor, service: Shared) -> dict[str, Any]:
-    """Add the files of a job again that failed or were cancelled."""
+    """Add the files of a job again that failed or were cancelled; a conflict where there are none."""
     found = await _job(service, caller, job_id)
     await service.uploads.retry(found)
     return shown_job(await service.jobs.job(None, found.id))

@@ -136,22 +136,25 @@ class SqlJobStore:
                 await _end_files(connection, job.id, "cancelled", "")
             await connection.execute(running.values(cancelling=True, updated_at=now()))
 
-    async def retry_job(self, job: Job) -> None:
+    async def retry_job(self, job: Job) -> bool:
+        ours = and_(job_files.c.job_id == job.id, job_files.c.status.in_(_REPEATED))
+        # It may fail behind its last file, which then has nothing left but to be ended.
+        wanted = or_(jobs.c.state == "failed", select(job_files.c.id).where(ours).exists())
         again = (
             update(jobs)
-            .where(jobs.c.id == job.id, jobs.c.state.in_(JOB_ENDINGS))
+            .where(jobs.c.id == job.id, jobs.c.state.in_(JOB_ENDINGS), wanted)
             .values(
                 state="queued", attempts=0, cancelling=False, error="", updated_at=now(),
                 claim=None, leased_until=None,
             )
             .returning(jobs.c.id)
         )  # fmt: skip
-        files = update(job_files).where(
-            job_files.c.job_id == job.id, job_files.c.status.in_(_REPEATED)
-        )
+        files = update(job_files).where(ours).values(status="queued", reason="")
         async with self._database.changing() as connection:
-            if (await connection.execute(again)).scalar_one_or_none() is not None:
-                await connection.execute(files.values(status="queued", reason=""))
+            if (await connection.execute(again)).scalar_one_or_none() is None:
+                return False
+            await connection.execute(files)
+        return True
 
     async def ended_jobs(self, *, days: float) -> list[Job]:
         old = jobs.c.updated_at < now() - days * SECONDS_IN_A_DAY
