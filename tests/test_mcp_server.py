@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -21,13 +22,18 @@ from mcp.client.streamable_http import streamable_http_client
 
 import scoped_base
 from anabranch.access import Gate
-from anabranch.errors import InputError, SnapshotError
+from anabranch.build import shared_rates
+from anabranch.errors import InputError, MissingExtraError, SnapshotError, StorageError
 from anabranch.keys import KeyBook
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.mcp_server import create_server, http_app
 from anabranch.resume import from_token, to_token
 from anabranch.service.limits import MOST_JSON_BYTES
+from anabranch.sessions.database import Database
+from anabranch.sessions.rates import SqlRates
+from anabranch.settings import Settings
 from fakes import SLOT, World, hits, without_times
+from service.processes import mcp_process
 from service.servers import serving
 
 TOOLS = ["ask", "fetch", "list_sources", "resume", "search"]
@@ -250,6 +256,51 @@ def test_a_key_that_is_used_too_often_is_told_to_wait(base: KnowledgeBase, book:
         codes = [httpx.post(f"{root}/mcp", json=INIT, headers=headers) for _ in range(2)]
     assert [reply.status_code for reply in codes] == [200, 429]
     assert codes[1].headers["Retry-After"] == "60"
+
+
+def test_what_a_service_let_in_is_not_let_in_again(isolated: Path) -> None:
+    """They count in one database: the allowance of a key is spent by either of them."""
+    kb, per_minute = isolated / "kb", 2
+    key, made = KeyBook(kb).create("ann")
+    headers = {**ACCEPT, "Authorization": f"Bearer {key}"}
+
+    async def spend() -> float:
+        database = await Database.open("", folder=kb)
+        try:
+            return await SqlRates(database).take(made.id, uses=per_minute, per_minute=per_minute)
+        finally:
+            await database.close()
+
+    with mcp_process(kb, ANABRANCH_RATE_LIMIT=str(per_minute)) as server:
+        assert asyncio.run(spend()) == 0.0
+        assert httpx.post(server.address, json=INIT, headers=headers).status_code == 429
+        assert server.interrupt() == 130
+
+
+async def test_where_the_database_cannot_be_opened_it_counts_alone_unless_one_was_named(
+    tmp_path: Path,
+) -> None:
+    gone = tmp_path / "gone"
+    async with shared_rates(Settings(), folder=gone) as rates:
+        assert rates is None
+    with pytest.raises(StorageError):
+        async with shared_rates(Settings(database_url=f"sqlite:///{gone}/a.sqlite"), folder=gone):  # type: ignore[arg-type]
+            raise AssertionError
+    async with shared_rates(Settings(rate_limit=0), folder=tmp_path) as rates:
+        assert rates is None
+    assert not os.listdir(tmp_path)
+
+
+async def test_without_the_packages_of_the_service_it_counts_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    monkeypatch.delitem(sys.modules, "anabranch.sessions.database", raising=False)
+    async with shared_rates(Settings(), folder=tmp_path) as rates:
+        assert rates is None
+    with pytest.raises(MissingExtraError, match=r"anabranch\[service\]"):
+        async with shared_rates(Settings(database_url="sqlite:///a"), folder=tmp_path):  # type: ignore[arg-type]
+            raise AssertionError
 
 
 @pytest.mark.parametrize(

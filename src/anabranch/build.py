@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch import manifest
+from anabranch.errors import AnabranchError, MissingExtraError
 from anabranch.language import has_cjk
 from anabranch.ledger import Ledger
 from anabranch.named_models import BUNDLED_NAME, choose_embedder, choose_reranker, full_name
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
     from anabranch.privacy.personal_data import PersonalData
     from anabranch.sessions.database import Database
 
+
+logger = logging.getLogger(__name__)
 
 # Of the time that a request has left. A plan or a rewrite, with its second try: less than the step
 # around it may take, so that the part that takes over still fits. A grade: one call of two.
@@ -290,6 +295,37 @@ class Stores:
 
     async def close(self) -> None:
         await self.database.close()
+
+
+@asynccontextmanager
+async def shared_rates(settings: Settings, *, folder: Path) -> AsyncIterator[RateStore | None]:
+    """Where the service counts how often keys are used, for another front over the same folder.
+
+    None where there is no limit, and where no database is named and the service's own cannot be
+    opened: whoever gets it counts alone. Raises as ``open_stores`` for a database that is named, and
+    MissingExtraError where the packages for it are not installed.
+    """
+    async with AsyncExitStack() as closing:
+        rates: RateStore | None = None
+        if settings.rate_limit:
+            try:
+                stores = await open_stores(settings, folder=folder)
+                closing.push_async_callback(stores.close)
+                rates = stores.rates
+            except (ModuleNotFoundError, AnabranchError) as error:
+                if settings.database_url.get_secret_value():
+                    raise _cannot_open(error) from None
+                logger.warning("the rates of keys are counted here alone: %s", error)
+        yield rates
+
+
+def _cannot_open(error: ModuleNotFoundError | AnabranchError) -> AnabranchError:
+    if isinstance(error, AnabranchError):
+        return error
+    return MissingExtraError(
+        f"ANABRANCH_DATABASE_URL needs {error.name!r}, which is not installed: "
+        "pip install 'anabranch[service]'"
+    )
 
 
 async def open_stores(settings: Settings, *, folder: Path) -> Stores:

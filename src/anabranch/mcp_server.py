@@ -6,8 +6,10 @@ what the key may see (docs/mcp.md). Nothing here writes.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, ExitStack
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar
 from urllib.parse import quote
@@ -40,6 +42,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
+    import uvicorn
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from anabranch.knowledge_base import KnowledgeBase
@@ -235,13 +238,9 @@ def serve_http(base: KnowledgeBase, *, host: str, port: int) -> None:
 
     import uvicorn
 
-    from anabranch.service.logs import log_config
-    from anabranch.service.request_log import RequestLog, audit_run, observed
+    from anabranch.build import shared_rates
+    from anabranch.service.request_log import audit_run, observed
 
-    gate = Gate(KeyBook(base.path), per_minute=base.settings.rate_limit)
-    allowed = (host, *base.settings.allowed_hosts)
-    app = RequestLog(http_app(create_server(base), gate, host=host, allowed_hosts=allowed))
-    settings = base.settings
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family)
@@ -249,13 +248,36 @@ def serve_http(base: KnowledgeBase, *, host: str, port: int) -> None:
         raise ConfigurationError(
             f"Nothing can listen at {host!r}, port {port}: {error.strerror}. Give another --port."
         ) from error
-    audit = partial(audit_run, with_text=base.settings.log_text)
-    with listening, observed(base, audit):
+    settings, book = base.settings, KeyBook(base.path)
+    audit = partial(audit_run, with_text=settings.log_text)
+    with listening, observed(base, audit), asyncio.Runner() as runner, ExitStack() as closing:
+        shared = AsyncExitStack()
+        # A run of its own: an interrupt cancels the one that serves.
+        closing.callback(lambda: runner.run(shared.aclose()))
+        # Without keys nobody is counted, and nothing has to be written into the folder.
+        rates = (
+            runner.run(shared.enter_async_context(shared_rates(settings, folder=base.path)))
+            if book.in_use
+            else None
+        )
+        gate = Gate(book, per_minute=settings.rate_limit, rates=rates)
+        config = _config(base, gate, host=host)
         at = f"[{host}]" if ":" in host else host
         print(f"http://{at}:{listening.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)
-        logging = log_config(as_json=settings.log_format == "json", audit_file=settings.audit_file)
-        config = uvicorn.Config(app, log_config=logging, access_log=False, server_header=False)
-        uvicorn.Server(config).run(sockets=[listening])
+        runner.run(uvicorn.Server(config).serve(sockets=[listening]))
+
+
+def _config(base: KnowledgeBase, gate: Gate, *, host: str) -> uvicorn.Config:
+    import uvicorn
+
+    from anabranch.service.logs import log_config
+    from anabranch.service.request_log import RequestLog
+
+    settings = base.settings
+    allowed = (host, *settings.allowed_hosts)
+    app = RequestLog(http_app(create_server(base), gate, host=host, allowed_hosts=allowed))
+    logs = log_config(as_json=settings.log_format == "json", audit_file=settings.audit_file)
+    return uvicorn.Config(app, log_config=logs, access_log=False, server_header=False)
 
 
 class _Guarded:

@@ -1,4 +1,4 @@
-"""`anabranch serve` as a process of its own."""
+"""`anabranch serve` and `anabranch mcp --http` as processes of their own."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ ROOT = Path(__file__).parents[2]
 class Process:
     """A server process that listens at ``address``."""
 
-    def __init__(self, kb: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, kb: Path, environment: Mapping[str, str], *command: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "anabranch", "serve", "--kb", str(kb), "--port", "0"],
+            [sys.executable, "-m", "anabranch", *command, "--kb", str(kb), "--port", "0"],
             env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment},
             stderr=subprocess.PIPE,
             text=True,
@@ -34,7 +34,7 @@ class Process:
         said = []
         for line in self._process.stderr:
             said.append(line)
-            if found := re.search(r"running on (http://\S+)", line):
+            if found := re.search(r"(?:^|running on )(http://\S+)", line):
                 # Else it would stop once its log has filled the pipe.
                 self._draining.start()
                 return found[1]
@@ -68,7 +68,18 @@ class Process:
 
 @contextmanager
 def serve_process(kb: Path, **environment: str) -> Iterator[Process]:
-    process = Process(kb, environment)
+    with _running(Process(kb, environment, "serve")) as process:
+        yield process
+
+
+@contextmanager
+def mcp_process(kb: Path, **environment: str) -> Iterator[Process]:
+    with _running(Process(kb, environment, "mcp", "--http")) as process:
+        yield process
+
+
+@contextmanager
+def _running(process: Process) -> Iterator[Process]:
     try:
         yield process
     finally:
