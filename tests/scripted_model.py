@@ -149,6 +149,8 @@ class ScriptedModel:
         self.most_at_once = 0
         self.hung_up = threading.Event()  # somebody left before the reply was whole
         self.asked = threading.Event()
+        self.connected = 0
+        self._left = threading.Condition()
         self._closing = threading.Event()
         self._lock = threading.Lock()
         self._under_way = 0
@@ -161,6 +163,11 @@ class ScriptedModel:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_port}{self.dialect.root}"
+
+    def is_left_alone(self) -> bool:
+        """Whether all have hung up, now or before long."""
+        with self._left:
+            return self._left.wait_for(lambda: self.connected == 0, timeout=10)
 
     def calls(self, role: str) -> list[dict[str, Any]]:
         return [request for request in self.requests if role_of(request) == role]
@@ -194,6 +201,17 @@ class ScriptedModel:
     def _handler(model) -> type[BaseHTTPRequestHandler]:  # noqa: N805 - `self` is the handler's
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                super().setup()
+                with model._left:
+                    model.connected += 1
+
+            def finish(self) -> None:
+                super().finish()
+                with model._left:
+                    model.connected -= 1
+                    model._left.notify_all()
 
             def do_GET(self) -> None:
                 about: dict[str, Any] = {"id": "scripted", "object": "model"}

@@ -67,6 +67,18 @@ def roles(server: ScriptedModel) -> list[str]:
 # ----------------------------------------------------------------------------------- all is well
 
 
+def test_it_hangs_up_when_the_knowledge_base_is_closed(
+    opened: Callable[..., KnowledgeBase],
+) -> None:
+    with ScriptedModel(SCRIPT) as server:
+        base = opened(server)
+        assert failed(base.ask(COMPLEX)) == []
+        assert server.connected
+        base.close()
+        assert server.is_left_alone()
+        assert failed(base.ask(COMPLEX)) == []
+
+
 def test_a_model_plans_grades_and_answers(opened: Callable[..., KnowledgeBase]) -> None:
     with ScriptedModel(SCRIPT) as server:
         outcome = opened(server).ask(COMPLEX)

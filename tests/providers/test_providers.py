@@ -18,8 +18,8 @@ from anabranch.trace import RunEvent
 from scripted_dialects import Anthropic, Google, Ollama
 from scripted_model import GOOD, SIMPLE, WEAK, Dialect, Line, ScriptedModel, role_of
 
-# What Google's client does with aiohttp warns, and so does what theirs leave open: their connections
-# belong to the process. Here a warning is an error.
+# What Google's client does with aiohttp warns, and so does a reply that it refuses and never reads.
+# Here a warning is an error.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -49,7 +49,7 @@ def provider(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(autouse=True)
 def leavings() -> Iterator[None]:
-    """What a client left open is collected here, where it may be, and not in a test behind."""
+    """What a client left behind is collected here, where it may be, and not in a test behind."""
     yield
     gc.collect()
 
@@ -167,6 +167,21 @@ async def test_doctor_tells_what_it_can(provider: str) -> None:
         ("plan", True), ("grade", True), ("rewrite", True), ("answer", True),
     ]  # fmt: skip
     assert "streams (" in checks[-1].detail
+
+
+def test_it_hangs_up_when_the_knowledge_base_is_closed(provider: str, folder: Path) -> None:
+    """And nobody else's connections: another one at the same address goes on."""
+    with served(provider, SCRIPT) as server:
+        chosen = load_settings(**options(provider, server))
+        with KnowledgeBase.open(folder, settings=chosen) as other:
+            assert failed(other.ask(COMPLEX)) == set()
+            with KnowledgeBase.open(folder, settings=chosen) as base:
+                assert failed(base.ask(COMPLEX)) == set()
+            assert server.connected
+            assert failed(other.ask(COMPLEX)) == set()
+        assert server.is_left_alone()
+        with other:  # it opens again when it is used
+            assert failed(other.ask(COMPLEX)) == set()
 
 
 def test_its_key_goes_nowhere_else(provider: str, folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 
 from anabranch.errors import ConfigurationError, MissingExtraError
+from anabranch.models.chat_connections import closing
 from anabranch.models.endpoint import checked_address
 
 if TYPE_CHECKING:
@@ -123,12 +124,8 @@ def load(settings: ChatSettings) -> Loaded:
         prefers_tools=not profile.get("structured_output", True)
         and bool(profile.get("tool_calling")),
         context_tokens=profile.get("max_input_tokens"),
-        close=client.aclose if client is not None else _nothing_to_close,
+        close=client.aclose if client else closing(chat, seconds=settings.timeout + 5),
     )
-
-
-async def _nothing_to_close() -> None:
-    """Other providers' clients are shared by the process; it closes them."""
 
 
 def _cannot(settings: ChatSettings, error: Exception) -> str:
