@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from anabranch.keys import KeyBook
@@ -69,6 +70,17 @@ def two_workers(folder: Path, **environment: str) -> Iterator[Workers]:
         yield workers
         assert process.interrupt() == 0
         assert list(metrics.glob("anabranch-metrics-*")) == []  # nothing is left behind
+
+
+def test_workers_end_with_a_service_that_is_killed(tmp_path: Path) -> None:
+    metrics = tmp_path / "tmp"
+    metrics.mkdir()
+    with serve_process(tmp_path / "kb", ANABRANCH_WORKERS="2", TMPDIR=str(metrics)) as process:
+        key, _ = KeyBook(tmp_path / "kb").create("ann")
+        Workers(process.address, metrics, key)  # both have started
+        process.kill()  # which waits for all that have its log open
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{process.address}/healthz")
 
 
 def test_any_worker_tells_what_all_have_counted(tmp_path: Path) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from queue import SimpleQueue as Queue
-from tempfile import TemporaryDirectory
 
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
@@ -15,6 +14,7 @@ import anabranch.service.app  # noqa: F401 - what is missing for it is missed be
 from anabranch.access import is_loopback
 from anabranch.errors import ConfigurationError
 from anabranch.keys import KeyBook
+from anabranch.service.counters import counters_folder
 from anabranch.service.logs import log_config
 from anabranch.service.worker import AppMaker, Reasons
 from anabranch.settings import Settings
@@ -32,8 +32,8 @@ def serve(settings: Settings) -> None:
     Raises ConfigurationError where that would be open to anyone, and where it cannot start.
     """
     check_address(settings)
-    with TemporaryDirectory(prefix="anabranch-metrics-") as folder:
-        _serve(settings, counters=folder if settings.workers > 1 else None)
+    with counters_folder() if settings.workers > 1 else nullcontext() as folder:
+        _serve(settings, counters=folder)
 
 
 def _serve(settings: Settings, *, counters: str | None) -> None:

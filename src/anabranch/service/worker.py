@@ -6,12 +6,17 @@ and a process that is busy importing does not answer.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import traceback
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
 from anabranch.errors import AnabranchError
+from anabranch.service.counters import hold
 from anabranch.settings import Settings
 
 if TYPE_CHECKING:
@@ -39,9 +44,21 @@ class AppMaker:
     def __call__(self) -> ASGIApp:
         if self.counters is not None:  # before Prometheus's library is imported, which looks once
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = self.counters
+            hold(self.counters)
+        if (service := multiprocessing.parent_process()) is not None:
+            Thread(target=_end_with, args=(service,), daemon=True).start()
         from anabranch.service.app import create_app
 
         return _telling(create_app(self.settings), self.reasons)
+
+
+def _end_with(service: BaseProcess) -> None:
+    """Ends this process in good order after ``service``, which may have been killed.
+
+    It would go on otherwise, and keep the address from the service that is started next.
+    """
+    service.join()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _telling(app: ASGIApp, reasons: Reasons) -> ASGIApp:
