@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from anabranch.lexicon import Lexicon
-from anabranch.ports import IndexedDocument, Store, Vectors, Windows
+from anabranch.ports import Store, Vectors, Windows
 from anabranch.stores.lance import LanceStore
 from anabranch.stores.snapshot import (
     EVERYTHING,
@@ -26,7 +26,7 @@ from anabranch.stores.snapshot import (
     Snapshot,
     empty_snapshot,
 )
-from anabranch.stores.view import StoreView
+from anabranch.stores.view import BesideTable, StoreView
 from anabranch.types import Chunk, Hit, Scope, SourceRecord
 
 # Where a copy takes about 1 GB (8 KB a leaf, where each is a document) and ten seconds to make.
@@ -50,11 +50,11 @@ class _Copy:
     snapshot: Snapshot
 
 
-class MirroredStore:
+class MirroredStore(BesideTable):
     """The Store port over a LanceStore, all of it searched in memory up to ``most_leaves`` leaves."""
 
     def __init__(self, store: LanceStore, *, most_leaves: int = MOST_LEAVES) -> None:
-        self._store = store
+        super().__init__(store)
         self._most_leaves = most_leaves
         self._copy: _Copy | None = None
         self._begun = 0
@@ -90,53 +90,25 @@ class MirroredStore:
     # What has no score is the same from either side, so that it does not make a copy of its own.
 
     async def chunks(self, chunk_ids: Sequence[str], scope: Scope) -> dict[str, Chunk]:
-        snapshot = await self._if_current()
-        if snapshot is None:
-            return await self._store.chunks(chunk_ids, scope)
-        return snapshot.chunks(chunk_ids, scope)
+        return await (await self._either()).chunks(chunk_ids, scope)
 
     async def windows(self, chunk_ids: Sequence[str], scope: Scope) -> dict[str, Windows]:
-        snapshot = await self._if_current()
-        if snapshot is None:
-            return await self._store.windows(chunk_ids, scope)
-        return snapshot.windows(chunk_ids, scope)
+        return await (await self._either()).windows(chunk_ids, scope)
 
     async def sources(self, scope: Scope) -> list[SourceRecord]:
-        snapshot = await self._if_current()
-        return await self._store.sources(scope) if snapshot is None else snapshot.sources(scope)
+        return await (await self._either()).sources(scope)
 
     async def collections(self, scope: Scope) -> list[str]:
-        snapshot = await self._if_current()
-        if snapshot is None:
-            return await self._store.collections(scope)
-        return snapshot.collections(scope)
+        return await (await self._either()).collections(scope)
 
     async def fingerprint(self, scope: Scope) -> str:
-        snapshot = await self._if_current()
-        if snapshot is None:
-            return await self._store.fingerprint(scope)
-        return snapshot.fingerprint(scope)
+        return await (await self._either()).fingerprint(scope)
 
     async def as_of_now(self) -> Store:
-        snapshot = await self._if_current()
-        return self if snapshot is None else StoreView(self._store, snapshot)
-
-    async def source_text(self, source_id: str, scope: Scope) -> str | None:
-        return await self._store.source_text(source_id, scope)
+        return await self._view() or self
 
     async def lexicon(self, scope: Scope) -> Lexicon:
         return await self._store.lexicon(scope)  # which keeps it in memory itself
-
-    # --------------------------------------------------------------------------------- writing
-
-    async def replace(self, documents: Sequence[IndexedDocument]) -> None:
-        await self._store.replace(documents)
-
-    async def remove(self, source_ids: Sequence[str]) -> int:
-        return await self._store.remove(source_ids)
-
-    async def optimize(self) -> None:
-        await self._store.optimize()
 
     async def close(self) -> None:
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -156,12 +128,16 @@ class MirroredStore:
         # A copy begun before this call may lack what was written before it.
         return await asyncio.shield(self._started(self._bring_up_to_date(self._begun + 1)))
 
-    async def _if_current(self) -> Snapshot | None:
-        """The snapshot, if there is one, of everything, and nothing was written since."""
+    async def _either(self) -> StoreView | LanceStore:
+        return await self._view() or self._store
+
+    async def _view(self) -> StoreView | None:
+        """Of the copy, if there is one, of everything, and nothing was written since."""
         if self._copy is None or self._copy.snapshot.words_only:
             return None
         version = await self._version()
-        return self._copy.snapshot if self._copy.version == version else None
+        current = self._copy.version == version
+        return StoreView(self._store, self._copy.snapshot) if current else None
 
     async def _version(self) -> int:
         """The newest version of the table. Calls of one turn of the event loop share a look:

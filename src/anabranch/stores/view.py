@@ -21,11 +21,30 @@ MOST_PAIRS_INLINE = 50_000
 MOST_WORDS_INLINE = 30_000
 
 
-class StoreView:
-    """The Store port over ``snapshot``, which has everything; what is not in it is in ``store``."""
+class BesideTable:
+    """What no copy of a table has: its texts, and everything that is written."""
+
+    def __init__(self, store: LanceStore) -> None:
+        self._store = store
+
+    async def source_text(self, source_id: str, scope: Scope) -> str | None:
+        return await self._store.source_text(source_id, scope)
+
+    async def replace(self, documents: Sequence[IndexedDocument]) -> None:
+        await self._store.replace(documents)
+
+    async def remove(self, source_ids: Sequence[str]) -> int:
+        return await self._store.remove(source_ids)
+
+    async def optimize(self) -> None:
+        await self._store.optimize()
+
+
+class StoreView(BesideTable):
+    """The Store port over ``snapshot``, which has everything else."""
 
     def __init__(self, store: LanceStore, snapshot: Snapshot) -> None:
-        self._store = store
+        super().__init__(store)
         self._snapshot = snapshot
 
     async def as_of_now(self) -> StoreView:
@@ -61,18 +80,6 @@ class StoreView:
     async def lexicon(self, scope: Scope) -> Lexicon:
         known = self._store.known_lexicon(scope, fingerprint=self._snapshot.fingerprint(scope))
         return known or await self._store.lexicon(scope)
-
-    async def source_text(self, source_id: str, scope: Scope) -> str | None:
-        return await self._store.source_text(source_id, scope)
-
-    async def replace(self, documents: Sequence[IndexedDocument]) -> None:
-        await self._store.replace(documents)
-
-    async def remove(self, source_ids: Sequence[str]) -> int:
-        return await self._store.remove(source_ids)
-
-    async def optimize(self) -> None:
-        await self._store.optimize()
 
     async def close(self) -> None:
         """Nothing: what it is a view of stays open."""
