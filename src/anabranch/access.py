@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -121,7 +122,7 @@ class Gate:
             )
         if self._per_minute and (wait := await self._seconds_to_wait(key.id)):
             raise RateLimitError(
-                f"This key may be used {self._per_minute} times a minute. Wait {wait:.0f} s.",
+                f"This key may be used {self._per_minute} times a minute. Wait {math.ceil(wait)} s.",
                 retry_after=wait,
             )
         return caller_of(key)

@@ -7,6 +7,7 @@ what the key may see (docs/mcp.md). Nothing here writes.
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
@@ -299,7 +300,7 @@ class _Guarded:
             except AccessError as error:
                 limited = isinstance(error, RateLimitError)
                 header = (
-                    {"Retry-After": f"{error.retry_after:.0f}"}
+                    {"Retry-After": str(math.ceil(error.retry_after))}
                     if isinstance(error, RateLimitError)
                     else {"WWW-Authenticate": "Bearer"}
                 )

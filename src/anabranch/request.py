@@ -92,7 +92,7 @@ def checked_collection_name(name: str) -> str:
 
 
 def checked_principals(names: Sequence[str]) -> tuple[str, ...]:
-    """``names``, if they can be those of principals; raises InputError for a blank one.
+    """``names``, if they can be those of principals; raises InputError for one that cannot.
 
     A form field that was left empty says neither that all may see a document nor that nobody may.
     """
@@ -102,6 +102,12 @@ def checked_principals(names: Sequence[str]) -> tuple[str, ...]:
             "The name of a principal is blank. Leave `allowed` out for a document that everybody "
             "may see who may see its collection."
         )
+    for name in principals:
+        if len(name) > 200 or any(ord(character) < 32 for character in name):
+            raise InputError(
+                f"{name[:50]!r} cannot be the name of a principal: 1 to 200 characters, no control "
+                "characters."
+            )
     return principals
 
 

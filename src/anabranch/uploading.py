@@ -131,8 +131,10 @@ class Uploads:
             ) from error
 
     def _lies_at(self, job_id: str, file: JobFile) -> Path:
-        # The end of the name says what kind of file it is; file systems take 255 bytes.
-        return self._folder / job_id / file.id / PurePosixPath(file.path).name[-60:]
+        # The end of the name says what kind of file it is; file systems take 255 bytes. One that
+        # begins with a dot would be taken for a file that is still being written.
+        name = PurePosixPath(file.path).name[-60:]
+        return self._folder / job_id / file.id / (f"_{name}" if name.startswith(".") else name)
 
     # --------------------------------------------------------------------------------- running
 
@@ -269,9 +271,12 @@ class Uploads:
         """Files that are in stay in; what waits is left out."""
         await self._store.cancel_job(job)
 
-    async def retry(self, job: Job) -> None:
-        """Adds again what failed or was cancelled. Raises NothingToRetryError where nothing did."""
-        if not await self._store.retry_job(job):
+    async def retry(self, job: Job, *, principals: Sequence[str] | None) -> None:
+        """Adds again what failed or was cancelled, for somebody with ``principals``.
+
+        Raises NothingToRetryError where nothing did.
+        """
+        if not await self._store.retry_job(job, principals=names_of(principals)):
             now = await self._store.job(None, job.id)
             why = "nothing in it failed" if now.status in JOB_ENDINGS else "it has not ended"
             raise NothingToRetryError(

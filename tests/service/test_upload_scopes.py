@@ -16,6 +16,7 @@ from anabranch.keys import KeyBook
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.service.app import create_app
 from anabranch.settings import Settings
+from pdf_files import pdf
 from service.events import events_in
 from service.servers import serving
 
@@ -53,7 +54,7 @@ def editor(client: httpx.Client, base: KnowledgeBase) -> Callable[..., Sender]:
 
         def send(path: str, text: str, *allowed: str) -> Any:
             taken = client.post(
-                "/v1/sources", files={"files": (path, text.encode())},
+                "/v1/sources", files={"files": (path, text.encode("latin-1"))},
                 data={"collection": "handbook", "allowed": list(allowed)}, headers=headers,
             )  # fmt: skip
             assert taken.status_code == 202, taken.text
@@ -149,6 +150,27 @@ def test_an_administrator_sees_all_of_a_path_and_replaces_it(
     assert [file["status"] for file in job["files"]] == ["updated"]
     assert list(listed.values()).count(SALARIES) == 1
     assert text_of(base, SALARIES) == ["Now for all."]
+
+
+def test_a_retry_reaches_no_further_than_the_key_that_asks_for_it(
+    client: httpx.Client, base: KnowledgeBase, editor: Any
+) -> None:
+    """Who was sent away from a document does not come back to it by a job of before."""
+    book, path = KeyBook(base.path), "handbook/plan.pdf"
+    job, _ = editor("hr", "hr")(path, "%PDF-1.7 torn", "hr")
+    assert [file["status"] for file in job["files"]] == ["failed"]
+    editor("boss", "hr")(path, pdf("The plan is to move.").decode("latin-1"), "hr")
+    [torn] = (base.path / "uploads" / job["id"]).rglob("plan.pdf")
+    torn.write_bytes(pdf("The plan is to stay."))
+    book.revoke("hr")
+    key, _ = book.create("hr", role="editor", collections=["handbook"])
+    headers = {"Authorization": f"Bearer {key}"}
+    assert client.post(f"/v1/jobs/{job['id']}/retry", headers=headers).status_code == 202
+    streamed = {**headers, "Accept": "text/event-stream"}
+    with client.stream("GET", f"/v1/jobs/{job['id']}", headers=streamed) as events:
+        *_, (_, again) = events_in(events)
+    assert [file["status"] for file in again["files"]] == ["added"]
+    assert text_of(base, path, "hr") == ["The plan is to move.", "The plan is to stay."]
 
 
 def test_a_collection_out_of_reach_takes_nothing(client: httpx.Client, base: KnowledgeBase) -> None:

@@ -274,6 +274,42 @@ def test_what_is_no_path_is_refused(given: str) -> None:
         checked_path(given)
 
 
+@pytest.mark.parametrize("field", ["allowed", "collection", "path"])
+def test_a_text_that_comes_as_a_file_is_refused(empty: httpx.Client, field: str) -> None:
+    files = [("files", ("leave.md", LEAVE)), (field, ("hr.md", b"hr"))]
+    refused = empty.post("/v1/sources", files=files)
+    assert refused.status_code == 422
+    assert repr(field) in refused.json()["detail"]
+    assert empty.get("/v1/jobs").json() == []
+
+
+def test_an_upload_goes_into_one_collection(empty: httpx.Client) -> None:
+    files = {"files": ("leave.md", LEAVE)}
+    several = empty.post("/v1/sources", files=files, data={"collection": ["a", "b"]})
+    assert (several.status_code, "collections" in several.json()["detail"]) == (422, True)
+    assert empty.post("/v1/sources", files=files, data={"collection": ""}).status_code == 202
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 201])
+def test_what_no_principal_can_be_called_is_refused(empty: httpx.Client, name: str) -> None:
+    files = [("files", ("leave.md", LEAVE))]
+    refused = empty.post("/v1/sources", files=files, data={"allowed": ["hr", name]})
+    assert (refused.status_code, "principal" in refused.json()["detail"]) == (422, True)
+
+
+@pytest.mark.parametrize("name", [".policy.pdf", "..pdf", f"x.{'y' * 55}.pdf"])
+def test_an_original_whose_name_begins_with_a_dot_is_found(
+    empty: httpx.Client, tmp_path: Path, name: str
+) -> None:
+    pdf = next(EXAMPLES.rglob("*.pdf")).read_bytes()
+    added(empty, (name, pdf))
+    added(empty, (name, pdf + b"\n"))
+    kept = originals.find(tmp_path / "kb", source_id_of("default", name))
+    assert kept is not None
+    assert kept.read_bytes() == pdf + b"\n"
+    assert list(kept.parent.iterdir()) == [kept]
+
+
 def test_a_blank_principal_neither_opens_nor_hides_a_file(empty: httpx.Client) -> None:
     files = [("files", ("leave.md", LEAVE))]
     refused = empty.post("/v1/sources", files=files, data={"allowed": ["hr", " "]})

@@ -54,6 +54,12 @@ async def test_a_job_is_its_owners(store: SqlJobStore) -> None:
         await store.job("you", job.id)
 
 
+async def test_what_no_id_can_be_is_a_job_that_is_not_there(store: SqlJobStore) -> None:
+    for none in ("\0", "a\0b", "x" * 5_000, "é"):
+        with pytest.raises(SessionNotFoundError):
+            await store.job("me", none)
+
+
 async def test_a_job_is_seen_within_its_collection(store: SqlJobStore) -> None:
     job = await queued(store)
     assert await store.jobs(None, within=["default", "other"]) == [job]
@@ -152,7 +158,7 @@ async def test_a_retry_begins_again_with_what_failed(store: SqlJobStore) -> None
     await store.update_file(job, claim, replace(job.files[0], status="added"))
     await store.update_file(job, claim, replace(job.files[1], status="failed", reason="torn"))
     await store.end_job(job, claim, "finished")
-    assert await store.retry_job(job)
+    assert await store.retry_job(job, principals=None)
     again, _ = await claimed(store)
     assert [(file.status, file.reason) for file in again.files] == [("added", ""), ("queued", "")]
 
@@ -160,7 +166,7 @@ async def test_a_retry_begins_again_with_what_failed(store: SqlJobStore) -> None
 async def test_a_job_that_runs_is_not_begun_again_by_a_retry(store: SqlJobStore) -> None:
     await queued(store)
     job, claim = await claimed(store)
-    assert not await store.retry_job(job)
+    assert not await store.retry_job(job, principals=None)
     assert await store.extend_job(job, claim, seconds=60) == "held"
     assert await store.claim_job(seconds=60, attempts=ATTEMPTS) is None
 
@@ -171,7 +177,7 @@ async def test_a_job_in_which_nothing_failed_is_not_begun_again(store: SqlJobSto
     for file in job.files:
         await store.update_file(job, claim, replace(file, status="added"))
     await store.end_job(job, claim, "finished")
-    assert not await store.retry_job(job)
+    assert not await store.retry_job(job, principals=None)
     assert (await store.job(None, job.id)).status == "finished"
 
 
@@ -180,7 +186,7 @@ async def test_a_job_that_failed_after_its_last_file_is_begun_again(store: SqlJo
     job, claim = await claimed(store)
     await store.update_file(job, claim, replace(job.files[0], status="added"))
     await store.end_job(job, claim, "failed", error="the database was away")
-    assert await store.retry_job(job)
+    assert await store.retry_job(job, principals=None)
 
 
 async def test_a_cancelled_job_that_ended_stays_as_it_is(store: SqlJobStore) -> None:

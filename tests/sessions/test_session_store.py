@@ -49,6 +49,17 @@ ANSWER = (NewMessage("user", "A"), NewMessage("assistant", "Two years. [1]", {"s
 # ----------------------------------------------------------------------------------- sessions
 
 
+async def test_what_no_id_can_be_is_nothing_that_is_there(
+    store: SqlSessionStore, session: Session
+) -> None:
+    for none in ("\0", "a\0b", "x" * 5_000, "é"):
+        with pytest.raises(SessionNotFoundError):
+            await store.session("me", none)
+        with pytest.raises(SessionNotFoundError):
+            await store.delete_session("me", none)
+        assert await store.question(session.id, none) is None
+
+
 async def test_a_session_belongs_to_the_one_who_made_it(
     store: SqlSessionStore, session: Session
 ) -> None:

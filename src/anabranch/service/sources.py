@@ -71,13 +71,16 @@ async def upload(
     A source that has the path of a file already, and that the caller may see, gets a new version.
     """
     async with request.form(max_files=MOST_FILES, max_fields=MOST_FILES) as form:
-        collection = str(form.get("collection") or DEFAULT_COLLECTION)
+        collection, *more = _texts(form, "collection") or [DEFAULT_COLLECTION]
+        if more:
+            raise InputError("The request names several collections. Send one for each.")
+        collection = collection or DEFAULT_COLLECTION
         files = _uploads(form)
         if not caller.may_name(collection):
             raise NotAllowedError(f"{caller.name!r} may not add to the collection {collection!r}.")
         job = await service.uploads.accept(
             caller.name, files, collection=collection, principals=caller.principals,
-            allowed=[str(name) for name in form.getlist("allowed")],
+            allowed=_texts(form, "allowed"),
         )  # fmt: skip
     response.headers["Location"] = f"/v1/jobs/{job.id}"
     return shown_job(job)
@@ -86,12 +89,22 @@ async def upload(
 def _uploads(form: FormData) -> list[Upload]:
     """Every file of a form, whatever its field is called; ``path`` fields name them in order."""
     files = [value for _, value in form.multi_items() if isinstance(value, UploadFile)]
-    paths = [str(path) for path in form.getlist("path")] or [file.filename or "" for file in files]
+    paths = _texts(form, "path") or [file.filename or "" for file in files]
     if len(paths) != len(files):
         raise InputError(f"The request has {len(files)} files and {len(paths)} paths.")
     return [
         Upload(path, file.size or 0, file.file) for path, file in zip(paths, files, strict=True)
     ]
+
+
+def _texts(form: FormData, name: str) -> list[str]:
+    """The fields called ``name``. Raises InputError for one that comes as a file."""
+    values = form.getlist(name)
+    if any(isinstance(value, UploadFile) for value in values):
+        raise InputError(
+            f"The field {name!r} is a text, and came as a file. Send it without a name."
+        )
+    return [str(value) for value in values]
 
 
 @router.delete("/sources/{source_id}", responses=documented(403, 404, 422))

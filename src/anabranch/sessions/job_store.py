@@ -136,7 +136,7 @@ class SqlJobStore:
                 await _end_files(connection, job.id, "cancelled", "")
             await connection.execute(running.values(cancelling=True, updated_at=now()))
 
-    async def retry_job(self, job: Job) -> bool:
+    async def retry_job(self, job: Job, *, principals: tuple[str, ...] | None) -> bool:
         ours = and_(job_files.c.job_id == job.id, job_files.c.status.in_(_REPEATED))
         # It may fail behind its last file, which then has nothing left but to be ended.
         wanted = or_(jobs.c.state == "failed", select(job_files.c.id).where(ours).exists())
@@ -146,6 +146,7 @@ class SqlJobStore:
             .values(
                 state="queued", attempts=0, cancelling=False, error="", updated_at=now(),
                 claim=None, leased_until=None,
+                principals=None if principals is None else list(principals),
             )
             .returning(jobs.c.id)
         )  # fmt: skip

@@ -15,8 +15,10 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TypeDecorator,
     UniqueConstraint,
 )
+from sqlalchemy.engine import Dialect
 
 # Named, so that a migration can name what it changes.
 metadata = MetaData(
@@ -28,13 +30,25 @@ metadata = MetaData(
     }
 )
 
+
+class _Sought(TypeDecorator[str]):
+    """Text that callers make up to look for it. No row has NUL, and PostgreSQL refuses to look for
+    it: another character that no row has is looked for in its place."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return value and value.replace("\0", "\ufffd")
+
+
 # Seconds since 1970 by the clock of the database, which all replicas share.
 _TIME = Double
 
 sessions = Table(
     "sessions",
     metadata,
-    Column("id", String(32), primary_key=True),
+    Column("id", _Sought(32), primary_key=True),
     Column("owner", String(200), nullable=False),
     Column("title", Text, nullable=False),
     Column("collections", JSON(none_as_null=True)),
@@ -67,7 +81,7 @@ pending_hitl = Table(
     metadata,
     Column("id", String(32), primary_key=True),
     Column("session_id", ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
-    Column("clarification_id", String(64), nullable=False),
+    Column("clarification_id", _Sought(64), nullable=False),
     Column("message_id", ForeignKey("messages.id", ondelete="CASCADE"), nullable=False),
     Column("question", Text, nullable=False),
     Column("prompt", Text, nullable=False),
@@ -88,7 +102,7 @@ pending_hitl = Table(
 jobs = Table(
     "jobs",
     metadata,
-    Column("id", String(32), primary_key=True),
+    Column("id", _Sought(32), primary_key=True),
     Column("owner", String(200), nullable=False),
     Column("collection", Text, nullable=False),
     Column("allowed", JSON, nullable=False),
