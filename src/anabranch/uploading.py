@@ -331,7 +331,7 @@ def checked_path(path: str) -> str:
     parts = unicodedata.normalize("NFC", path).replace("\\", "/").split("/")
     named = [part for part in parts[:-1] if part not in ("", ".")] + parts[-1:]
     unreadable = any(unicodedata.category(character) in ("Cc", "Cs") for character in path)
-    absolute = parts[0] == "" or parts[0].endswith(":")
+    absolute = parts[0] == "" or named[0].endswith(":")
     if (
         absolute
         or unreadable

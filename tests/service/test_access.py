@@ -126,18 +126,25 @@ def test_a_snapshot_of_somebody_else_opens_nothing(base: KnowledgeBase, book: Ke
     with service(base) as client:
         own = client.post("/v1/resume", json=replied, headers=bearer(root))
         foreign = client.post("/v1/resume", json=replied, headers=bearer(ann))
-    assert (own.status_code, foreign.status_code) == (200, 200)
+        gone = client.post(
+            "/v1/resume",
+            headers=bearer(ann),
+            json={**replied, "snapshot": _signed_snapshot(base, "gone")},
+        )
+    assert (own.status_code, foreign.status_code) == (200, 422)
     assert "will sell the shipyard" in own.text
-    assert "will sell" not in foreign.text
+    # Not even whether there is such a collection.
+    assert foreign.json() == gone.json()
+    assert "board" not in foreign.text
 
 
-def _signed_snapshot(base: KnowledgeBase) -> Any:
+def _signed_snapshot(base: KnowledgeBase, collection: str = "board") -> Any:
     from anabranch.manifest import read_signing_key
     from anabranch.resume import Snapshot, SnapshotScope, sign
 
     snapshot = Snapshot(
         id="0" * 16, question="What will the board sell?", route="clarify",
-        status="needs_clarification", prompt="Which?", scope=SnapshotScope(collections=("board",)),
+        status="needs_clarification", prompt="Which?", scope=SnapshotScope(collections=(collection,)),
         index_fingerprint="", settings_fingerprint="",
     )  # fmt: skip
     return sign(snapshot, read_signing_key(base.path))

@@ -268,7 +268,22 @@ def test_a_path_is_written_one_way(given: str, expected: str) -> None:
     assert checked_path(given) == expected
 
 
-@pytest.mark.parametrize("given", ["", ".", "..", "/", "a/..", "a/.", "x" * 1_025, "\ud800.md"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "",
+        ".",
+        "..",
+        "/",
+        "a/..",
+        "a/.",
+        "x" * 1_025,
+        "\ud800.md",
+        "C:/a.md",
+        "./C:/a.md",
+        ".//C:/a.md",
+    ],
+)
 def test_what_is_no_path_is_refused(given: str) -> None:
     with pytest.raises(InputError):
         checked_path(given)
