@@ -122,7 +122,7 @@ def stem(word: str) -> str:
 
 
 def has_cjk(text: str) -> bool:
-    return _CJK_CHARACTER.search(text) is not None
+    return not text.isascii() and _CJK_CHARACTER.search(text) is not None
 
 
 def cjk_share(text: str) -> float:
@@ -210,7 +210,7 @@ def terms(text: str) -> list[str]:
 def _terms(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for word in words(text):
-        if _CJK_CHARACTER.match(word):
+        if not word.isascii() and _CJK_CHARACTER.match(word):
             found.extend(bigrams(word))
         elif word not in ENGLISH_STOP_WORDS:
             found.append(stem(word.removesuffix("'s")))

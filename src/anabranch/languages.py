@@ -60,6 +60,11 @@ _STOP_WORDS: Mapping[str, frozenset[str]] = {
         "vi": "của và là có được trong các cho không với một những người này khi để từ đã",
     }.items()
 }
+# Each stop word with the languages that have it.
+_STOPPED_BY: Mapping[str, Sequence[str]] = {
+    word: [language for language, stops in _STOP_WORDS.items() if word in stops]
+    for word in frozenset[str]().union(*_STOP_WORDS.values())
+}
 
 
 def language_of(text: str) -> str | None:
@@ -68,7 +73,11 @@ def language_of(text: str) -> str | None:
     None where there is too little to tell.
     """
     sample = text[:_SAMPLE]
-    scripts = Counter(_script(character) for character in sample if character.isalpha())
+    scripts: Counter[str] = Counter()
+    # Each character is looked at once: a page has some sixty of them.
+    for character, count in Counter(sample).items():
+        if character.isalpha():
+            scripts[_script(character)] += count
     letters = scripts.total()
     if letters < _LEAST_LETTERS and not (letters and scripts.keys() - {"LATIN"}):
         return None
@@ -85,13 +94,13 @@ def language_of(text: str) -> str | None:
 
 
 def _latin(found: Sequence[str]) -> str | None:
-    shares = {
-        language: sum(word in stops for word in found) / max(len(found), 1)
-        for language, stops in _STOP_WORDS.items()
-    }
-    best = max(shares, key=lambda language: (shares[language], language == "en"))
+    counts = dict.fromkeys(_STOP_WORDS, 0)
+    for word in found:
+        for language in _STOPPED_BY.get(word, ()):
+            counts[language] += 1
+    best = max(counts, key=lambda language: (counts[language], language == "en"))
     # Names and tables have no stop words in any language: nothing is said of them.
-    return best if shares[best] >= _LEAST_SHARE else None
+    return best if counts[best] / max(len(found), 1) >= _LEAST_SHARE else None
 
 
 @lru_cache(maxsize=8_192)

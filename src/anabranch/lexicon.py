@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
 from types import MappingProxyType
 
 from anabranch.language import fold, has_cjk, words
@@ -85,21 +87,29 @@ class Lexicon:
 
 def mine(text: str) -> DocumentLexicon:
     """The words, short forms and initials of one document's text."""
-    found = words(text)
-    counted = Counter(word for run in found if (word := _vocabulary_word(run)))
-    characters = Counter(character for run in found if has_cjk(run) for character in run)
+    # Counted before they are looked at: most words of a text stand in it more than once.
+    found = Counter(words(text))
+    counted: Counter[str] = Counter()
+    characters: Counter[str] = Counter()
+    for run, count in found.items():
+        if word := _vocabulary_word(run):
+            counted[word] += count
+        elif has_cjk(run):
+            for character in run:
+                characters[character] += count
     short_forms: dict[str, list[str]] = defaultdict(list)
     for short, long in introductions(text):
         short_forms[short].append(long)
     for short in capitals(text):
         short_forms.setdefault(short, [])
     return DocumentLexicon(
-        words=MappingProxyType(dict(_most(counted + characters, MOST_WORDS))),
+        words=MappingProxyType(dict(_most({**counted, **characters}, MOST_WORDS))),
         short_forms=MappingProxyType({short: tuple(longs) for short, longs in short_forms.items()}),
         phrases=MappingProxyType(_phrases(text, word_count=counted.total())),
     )
 
 
+@lru_cache(maxsize=32_768)
 def _vocabulary_word(word: str) -> str | None:
     """The word as the vocabulary keeps it; None for CJK runs, long numbers and debris."""
     word = word.removesuffix("'s")
@@ -110,8 +120,10 @@ def _vocabulary_word(word: str) -> str | None:
     return word
 
 
-def _most(counts: Counter[str], limit: int) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:limit]
+def _most(counts: Mapping[str, int], limit: int) -> list[tuple[str, int]]:
+    alphabetic = sorted(counts)  # and stays so where counts are equal
+    ranked = sorted(alphabetic, key=counts.__getitem__, reverse=True)[:limit]
+    return [(word, counts[word]) for word in ranked]
 
 
 def _phrases(text: str, *, word_count: int) -> dict[str, Mapping[str, int]]:
@@ -119,15 +131,16 @@ def _phrases(text: str, *, word_count: int) -> dict[str, Mapping[str, int]]:
     counts: Counter[str] = Counter()
     for line, weight in blocks(text):
         for sequence in sequences(line):
-            for phrase in names_in(sequence):
-                counts[phrase] += weight
-    repeated = Counter({phrase: count for phrase, count in counts.items() if count > 1})
-    kept = _most(repeated, MOST_PHRASES)
+            for _ in range(weight):
+                counts.update(names_in(sequence))
+    kept = _most({phrase: count for phrase, count in counts.items() if count > 1}, MOST_PHRASES)
     if word_count <= SHORT_DOCUMENT_WORDS:
-        single = Counter({phrase: 1 for phrase, count in counts.items() if count == 1})
-        kept += [pair for pair in single.items() if len(pair[0].split()) == 2][:MOST_SINGLE_PHRASES]
-        triples = (p for p in single.items() if len(p[0].split()) == 3 and not has_joint(p[0]))
-        kept += list(triples)[:MOST_SINGLE_TRIPLES]
+        single = [(phrase, 1) for phrase, count in counts.items() if count == 1]
+        # Words of a phrase have one blank between them.
+        pairs = (pair for pair in single if pair[0].count(" ") == 1)
+        kept += islice(pairs, MOST_SINGLE_PHRASES)
+        triples = (p for p in single if p[0].count(" ") == 2 and not has_joint(p[0]))
+        kept += islice(triples, MOST_SINGLE_TRIPLES)
     by_initials: dict[str, dict[str, int]] = defaultdict(dict)
     for phrase, count in kept:
         for key in initials(phrase):

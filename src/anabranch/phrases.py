@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from anabranch.language import ENGLISH_STOP_WORDS, has_cjk
 
@@ -57,6 +58,7 @@ COMMON_WORDS = (
     )
 )
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+_BETWEEN_WORDS = " \n*_`\"'“”"
 _HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]")
 
 
@@ -77,37 +79,49 @@ def sequences(text: str) -> Iterator[list[str]]:
     sequence: list[str] = []
     end = -1
     for match in WORD.finditer(text):
-        if has_cjk(match.group()):
+        word, start = match.group(), match.start()
+        plain = word.isascii()
+        if not plain and has_cjk(word):
             continue
-        between = text[end : match.start()] if end >= 0 else ""
-        if sequence and between.strip(" \n*_`\"'“”"):
+        # One blank is what mostly stands there.
+        if sequence and (between := text[end:start]) != " " and between.strip(_BETWEEN_WORDS):
             yield sequence
             sequence = []
-        # A hyphen joins words whose initials count ("back-end" -> b, e).
-        sequence.extend(part.casefold() for part in re.split("-", match.group().replace("’", "'")))
         end = match.end()
+        word = word.lower() if plain else word.replace("’", "'").casefold()
+        if "-" in word:
+            # A hyphen joins words whose initials count ("back-end" -> b, e).
+            sequence.extend(word.split("-"))
+        else:
+            sequence.append(word)
     if sequence:
         yield sequence
 
 
-def names_in(sequence: list[str]) -> Iterator[str]:
+def names_in(sequence: list[str]) -> list[str]:
     """Phrases of two to four words that begin and end with a word that can be part of a name."""
+    if len(sequence) < 2:
+        return []
+    found: list[str] = []
     fits = [_fits_name(word) for word in sequence]
     for start, first in enumerate(fits):
         if not first:
             continue
-        names = 1
-        for end in range(start + 1, min(start + 6, len(sequence))):
-            if not fits[end]:
-                if sequence[end] not in _JOINTS:
+        phrase, names = sequence[start], 1
+        near = slice(start + 1, start + 6)
+        for word, fit in zip(sequence[near], fits[near], strict=True):
+            phrase = f"{phrase} {word}"
+            if fit:
+                names += 1
+                found.append(phrase)
+                if names == 4:
                     break
-                continue
-            names += 1
-            if names > 4:
+            elif word not in _JOINTS:
                 break
-            yield " ".join(sequence[start : end + 1])
+    return found
 
 
+@lru_cache(maxsize=32_768)
 def _fits_name(word: str) -> bool:
     return (
         len(word) > 1
@@ -125,12 +139,10 @@ def has_joint(phrase: str) -> bool:
 def initials(phrase: str) -> tuple[str, ...]:
     """The initials of a phrase without its joining words, and with them where it has any."""
     parts = phrase.split()
-    every = "".join(part[0] for part in parts)
-    content = "".join(part[0] for part in parts if part not in _JOINTS)
-    return (content,) if every == content else (content, every)
-
-
-_CAPITALISED = re.compile(r"[A-Z][^\W_]*(?:[-'’][^\W_]+)*")
+    every = "".join([part[0] for part in parts])
+    if _JOINTS.isdisjoint(parts):
+        return (every,)
+    return "".join([part[0] for part in parts if part not in _JOINTS]), every
 
 
 def titles(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -141,9 +153,9 @@ def titles(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     every word is a capital, have none.
     """
     for line in text.split("\n"):
-        if not any(map(str.islower, line)):
-            continue
         for run in _capitalised_runs(line):
+            if len(run) < 3 or not any(map(str.islower, line)):
+                continue
             folded = [word.casefold().replace("’", "'") for word in run]
             for words in (folded, folded[1:] if folded[0] in ("the", "a", "an") else []):
                 if 3 <= len(words) <= 6:
@@ -160,12 +172,11 @@ def _capitalised_runs(line: str) -> Iterator[list[str]]:
     end = -1
     for match in WORD.finditer(line):
         word = match.group()
-        joined = not run or not line[end : match.start()].strip()
-        end = match.end()
-        if not joined:
+        if run and line[end : match.start()].strip():
             yield run
             run, waiting = [], []
-        if _CAPITALISED.fullmatch(word) and (len(word) == 1 or not word.isupper()):
+        end = match.end()
+        if "A" <= word[0] <= "Z" and (len(word) == 1 or not word.isupper()):
             run, waiting = [*run, *waiting, word], []
         elif run and word in _INSIDE_TITLES and not (word == "the" and waiting[-1:] == ["and"]):
             waiting.append(word)

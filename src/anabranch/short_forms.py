@@ -215,7 +215,6 @@ _CAPITALS = re.compile(r"(?<![\w-])[A-Z][A-Z0-9]{1,5}(?![\w-])")
 def capitals(text: str) -> Iterator[str]:
     """Folded words in capitals on lines that also have lower-case words: used, maybe undefined."""
     for line in text.split("\n"):
-        if any(map(str.islower, line)) or has_cjk(line):
-            for match in _CAPITALS.finditer(line):
-                if not _ROMAN_NUMERAL.match(match.group()):
-                    yield fold(match.group())
+        found = [word for word in _CAPITALS.findall(line) if not _ROMAN_NUMERAL.match(word)]
+        if found and (any(map(str.islower, line)) or has_cjk(line)):
+            yield from map(fold, found)
