@@ -68,8 +68,11 @@ def owned_chunks(document: IndexedDocument) -> list[Chunk]:
     The document is the unit of permission: a chunk that said otherwise would be a leak.
     """
     record = document.record
+    owner = record.source_id, record.collection, record.source, record.allowed
     return [
-        replace(
+        chunk
+        if (chunk.source_id, chunk.collection, chunk.source, chunk.allowed) == owner
+        else replace(
             chunk,
             source_id=record.source_id,
             collection=record.collection,
@@ -112,12 +115,14 @@ def source_order(record: SourceRecord) -> tuple[str, str, str]:
     return record.collection, record.source, record.source_id
 
 
-def document_digest(document: IndexedDocument) -> str:
-    """Hash of all that a search can return of a document; when it was added does not count."""
+def document_digest(document: IndexedDocument, *, lexicon: str, chunks: Sequence[str]) -> str:
+    """Hash of all that a search can return of a document; when it was added does not count.
+
+    ``lexicon`` and ``chunks`` are its lexicon and its owned chunks as they are stored, in JSON.
+    """
     record = replace(document.record, added_at="")
-    parts = [to_json(record), document.document.text, to_json(document.lexicon)]
     digest = hashlib.sha256()
-    for part in [*parts, *map(to_json, document.chunks)]:
+    for part in (to_json(record), document.document.text, lexicon, *chunks):
         digest.update(hashlib.sha256(part.encode("utf-8", "surrogatepass")).digest())
     digest.update(np.ascontiguousarray(document.vectors, dtype=np.float32).tobytes())
     for windows in document.windows:
@@ -132,16 +137,23 @@ def combined_digest(digests: Sequence[str]) -> str:
 
 def to_json(value: SourceRecord | Chunk | DocumentLexicon) -> str:
     """``value`` as a JSON object of its fields."""
-    plain = {f.name: getattr(value, f.name) for f in fields(value)}
-    return json.dumps(plain, ensure_ascii=False, sort_keys=True, default=_json_default)
+    names = _FIELDS[type(value)]
+    return _ENCODER.encode({name: getattr(value, name) for name in names})
 
 
 def _json_default(value: object) -> object:
-    if isinstance(value, Mapping):
+    # A lexicon has hundreds of these, and asking for an abstract class takes longer than the rest.
+    if type(value) is MappingProxyType or isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (set, frozenset)):
         return sorted(map(str, value))
     return str(value)  # dates and paths in metadata are there to be read
+
+
+_FIELDS: Mapping[Any, tuple[str, ...]] = {
+    kind: tuple(f.name for f in fields(kind)) for kind in (SourceRecord, Chunk, DocumentLexicon)
+}
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=_json_default)
 
 
 def record_from_json(text: str) -> SourceRecord:
@@ -159,8 +171,8 @@ def parsed_chunk(text: str) -> Chunk:
     return Chunk(**_values(text, _CHUNK_FIELDS))
 
 
-_RECORD_FIELDS = frozenset(f.name for f in fields(SourceRecord))
-_CHUNK_FIELDS = frozenset(f.name for f in fields(Chunk))
+_RECORD_FIELDS = frozenset(_FIELDS[SourceRecord])
+_CHUNK_FIELDS = frozenset(_FIELDS[Chunk])
 
 
 def _values(text: str, known: frozenset[str]) -> dict[str, Any]:

@@ -76,10 +76,12 @@ def rows_of(documents: Iterable[IndexedDocument], dimensions: int) -> pyarrow.Ta
     rows: list[dict[str, Any]] = []
     vectors: list[np.ndarray[Any, Any]] = []
     for document in documents:
-        rows.append(_document_row(document))
+        chunks = owned_chunks(document)
+        items = [to_json(chunk) for chunk in chunks]
+        rows.append(_document_row(document, items))
         windows = iter(document.windows)
-        for chunk in owned_chunks(document):
-            row = _chunk_row(chunk)
+        for chunk, item in zip(chunks, items, strict=True):
+            row = _chunk_row(chunk, item)
             if chunk.level == 3:
                 row["windows"] = packed(next(windows, None))
             rows.append(row)
@@ -100,26 +102,26 @@ def split_rows(rows: pyarrow.Table) -> tuple[pyarrow.Table, pyarrow.Table]:
     return rows.filter(is_leaf), rows.filter(~is_leaf)
 
 
-def _document_row(document: IndexedDocument) -> dict[str, Any]:
-    record = document.record
+def _document_row(document: IndexedDocument, chunks: Sequence[str]) -> dict[str, Any]:
+    record, lexicon = document.record, to_json(document.lexicon)
     return {
         **_owner_columns(record),
         "id": f"{record.source_id}/0/0",
         "level": 0,
         ITEM: to_json(record),
         "text": document.document.text,
-        "lexicon": to_json(document.lexicon),
-        "digest": document_digest(document),
+        "lexicon": lexicon,
+        "digest": document_digest(document, lexicon=lexicon, chunks=chunks),
     }
 
 
-def _chunk_row(chunk: Chunk) -> dict[str, Any]:
+def _chunk_row(chunk: Chunk, item: str) -> dict[str, Any]:
     return {
         **_owner_columns(chunk),
         "id": f"{chunk.source_id}/{chunk.level}/{chunk.chunk_index}",
         "level": chunk.level,
         "chunk_id": chunk.chunk_id,
-        ITEM: to_json(chunk),
+        ITEM: item,
         # Cut here, by the same rules as a question, so that the index needs no tokenizer.
         "terms": (" ".join(terms(searched_text(chunk))) or None) if chunk.level == 3 else None,
         # Not NULL: a page of one value and NULLs is stored as a constant, which Lance 13 repeats
