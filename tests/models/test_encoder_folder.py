@@ -56,6 +56,22 @@ async def test_prefixes_are_read_before_queries_and_passages(tmp_path):
     assert len(stored.windows) == 1
 
 
+async def test_a_window_has_the_mean_direction_of_its_own_words(tmp_path):
+    folder = make_encoder(tmp_path / "m", WORDS, max_length=11)
+    embedder = OnnxEmbedder(folder, threads=1)
+    text = "Red red blue. Green. Blue blue. Passage."
+    [stored] = await embedder.embed_passages([PassageText(text, "query")])
+    await embedder.close()
+    # Two sentences each; a full stop is an unknown word, and behind 11 tokens nothing is read.
+    wanted = [
+        {"red": 2, "blue": 1, "green": 1, "[UNK]": 2},
+        {"green": 1, "blue": 2, "[UNK]": 1},
+        {"blue": 2},
+    ]
+    for window, shares in zip(stored.windows.astype(float), wanted, strict=True):
+        np.testing.assert_allclose(window / np.linalg.norm(window), direction(**shares), atol=0.01)
+
+
 async def test_no_more_than_the_maximum_is_read(tmp_path):
     folder = make_encoder(tmp_path / "m", WORDS, max_length=8)
     vector = await query_vector(folder, "red " * 6 + "green " * 100)

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -177,16 +178,25 @@ def _window_vectors(
     A window that the model did not read, being behind its token limit, is all zeros.
     """
     spans = window_spans(text[before:])
-    if not spans:
-        return np.zeros((0, token_vectors.shape[1]), dtype=np.int8)
-    starts = np.array([start for start, _ in offsets])
-    # The special tokens at both ends have empty offsets and stand for no text.
-    real = np.array([end > start for start, end in offsets], dtype=bool)
     windows = np.zeros((len(spans), token_vectors.shape[1]), dtype=np.int8)
-    for row, (start, end) in zip(windows, spans, strict=True):
-        inside = real & (starts >= before + start) & (starts < before + end)
-        if inside.any():
-            mean = token_vectors[inside].mean(axis=0)
-            largest = float(np.abs(mean).max())
-            row[:] = np.rint(mean * (127 / largest)) if largest > 0 else 0
+    # The special tokens at both ends have empty offsets and stand for no text.
+    real = [at for at, (start, end) in enumerate(offsets) if end > start]
+    if not spans or not real:
+        return windows
+    token_vectors = token_vectors[real[0] : real[-1] + 1]
+    if len(real) < len(token_vectors):
+        token_vectors = token_vectors[[at - real[0] for at in real]]
+    # Tokens come in the order of the text, so that those of a window are neighbours.
+    starts = [offsets[at][0] for at in real]
+    sums = np.zeros(windows.shape, dtype=np.float32)
+    counts = np.ones((len(spans), 1), dtype=np.float32)
+    for row, (start, end) in enumerate(spans):
+        first, last = bisect_left(starts, before + start), bisect_left(starts, before + end)
+        if first < last:
+            np.add.reduce(token_vectors[first:last], axis=0, out=sums[row])
+            counts[row] = last - first
+    means = sums / counts
+    largest = np.abs(means).max(axis=1, keepdims=True).astype(np.float64)
+    scales = np.divide(127, largest, out=np.zeros_like(largest), where=largest > 0)
+    np.rint(means * scales.astype(np.float32), out=windows, casting="unsafe")
     return windows
