@@ -241,7 +241,7 @@ def _best_cut(units: Sequence[_Unit], first: int, ideal: float, limit: float, ru
 
 def _merged(units: Sequence[_Unit], groups: Sequence[Sequence[_Unit]]) -> list[_Unit]:
     """Each group as one unit, with the boundary of its first."""
-    return [replace(group[0], end=group[-1].end) for group in groups]
+    return [_Unit(group[0].start, group[-1].end, group[0].boundary) for group in groups]
 
 
 # ---------------------------------------------------------------------------------------- chunks
@@ -370,5 +370,7 @@ def text_hash(text: str) -> str:
 
 def _cjk_positions(text: str) -> list[int]:
     """Offsets of the CJK characters; asked once for each distinct character."""
+    if text.isascii():
+        return []
     found = {character for character in set(text) if has_cjk(character)}
     return [at for at, character in enumerate(text) if character in found] if found else []

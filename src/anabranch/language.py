@@ -41,6 +41,8 @@ _OPTIONAL = re.compile(
     "\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u00ad\u200b-\u200f\u2060\ufeff]"
     "|(?<=[\u0400-\u052f])[\u0300\u0301]|(?<=i)\u0307"
 )
+# The same words of folded text in ASCII, as most of English is, in half the time.
+_ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:(?:'(?=[a-z])|[.,](?=[0-9])|&(?=[a-z0-9]))[a-z0-9]+)*\+*#?")
 
 ENGLISH_STOP_WORDS = frozenset(
     [
@@ -166,8 +168,11 @@ def words(text: str) -> list[str]:
     Of Thai, Lao, Burmese and Khmer the overlapping pairs of characters: no other cut of a question
     is sure to be one of a document (nDCG@10 .94 on 40 Thai questions; runs as they stand .74).
     """
-    found: list[str] = _TOKEN.findall(fold(text))
-    if text.isascii() or not _UNSPACED_CHARACTER.search(text):
+    folded = fold(text)
+    if folded.isascii():
+        return _ASCII_TOKEN.findall(folded)
+    found: list[str] = _TOKEN.findall(folded)
+    if not _UNSPACED_CHARACTER.search(folded):
         return found
     return [
         piece

@@ -74,8 +74,7 @@ def language_of(text: str) -> str | None:
     """
     sample = text[:_SAMPLE]
     scripts: Counter[str] = Counter()
-    # Each character is looked at once: a page has some sixty of them.
-    for character, count in Counter(sample).items():
+    for character, count in Counter(sample).items():  # a page has some sixty of them
         if character.isalpha():
             scripts[_script(character)] += count
     letters = scripts.total()

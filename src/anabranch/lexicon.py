@@ -89,11 +89,11 @@ def mine(text: str) -> DocumentLexicon:
     """The words, short forms and initials of one document's text."""
     # Counted before they are looked at: most words of a text stand in it more than once.
     found = Counter(words(text))
-    counted: Counter[str] = Counter()
+    counted: dict[str, int] = {}
     characters: Counter[str] = Counter()
     for run, count in found.items():
         if word := _vocabulary_word(run):
-            counted[word] += count
+            counted[word] = counted.get(word, 0) + count
         elif has_cjk(run):
             for character in run:
                 characters[character] += count
@@ -105,7 +105,7 @@ def mine(text: str) -> DocumentLexicon:
     return DocumentLexicon(
         words=MappingProxyType(dict(_most({**counted, **characters}, MOST_WORDS))),
         short_forms=MappingProxyType({short: tuple(longs) for short, longs in short_forms.items()}),
-        phrases=MappingProxyType(_phrases(text, word_count=counted.total())),
+        phrases=MappingProxyType(_phrases(text, word_count=sum(counted.values()))),
     )
 
 
@@ -130,9 +130,7 @@ def _phrases(text: str, *, word_count: int) -> dict[str, Mapping[str, int]]:
     """Initials -> phrases with counts. A phrase in a heading counts twice: it names something."""
     counts: Counter[str] = Counter()
     for line, weight in blocks(text):
-        for sequence in sequences(line):
-            for _ in range(weight):
-                counts.update(names_in(sequence))
+        counts.update(weight * [name for run in sequences(line) for name in names_in(run)])
     kept = _most({phrase: count for phrase, count in counts.items() if count > 1}, MOST_PHRASES)
     if word_count <= SHORT_DOCUMENT_WORDS:
         single = [(phrase, 1) for phrase, count in counts.items() if count == 1]
@@ -151,7 +149,8 @@ def _phrases(text: str, *, word_count: int) -> dict[str, Mapping[str, int]]:
     ]:
         for key in keys:  # A capitalised name counts twice, as in a heading.
             by_initials[key][title] = max(by_initials[key].get(title, 0), 2 * count)
-    return {key: MappingProxyType(found) for key, found in by_initials.items()}
+    # Plain dictionaries: a document has dozens of them, which the garbage collector need not visit.
+    return dict(by_initials)
 
 
 # ------------------------------------------------------------------------------------- combining

@@ -58,6 +58,7 @@ COMMON_WORDS = (
     )
 )
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+_WORDS = re.compile(f"({WORD.pattern})")
 _BETWEEN_WORDS = " \n*_`\"'“”"
 _HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]")
 
@@ -77,25 +78,31 @@ def blocks(text: str) -> Iterator[tuple[str, int]]:
 def sequences(text: str) -> Iterator[list[str]]:
     """Runs of lower-case Latin words with nothing but white space or a hyphen between them."""
     sequence: list[str] = []
-    end = -1
-    for match in WORD.finditer(text):
-        word, start = match.group(), match.start()
-        plain = word.isascii()
-        if not plain and has_cjk(word):
-            continue
+    plain = text.isascii()
+    if plain:
+        text = text.lower()
+    for between, word in _apart(text):
+        foreign = not plain and has_cjk(word)
         # One blank is what mostly stands there.
-        if sequence and (between := text[end:start]) != " " and between.strip(_BETWEEN_WORDS):
+        if sequence and (foreign or (between != " " and between.strip(_BETWEEN_WORDS))):
             yield sequence
             sequence = []
-        end = match.end()
-        word = word.lower() if plain else word.replace("’", "'").casefold()
-        if "-" in word:
+        if foreign:
+            continue
+        folded = word if plain else word.replace("’", "'").casefold()
+        if "-" in folded:
             # A hyphen joins words whose initials count ("back-end" -> b, e).
-            sequence.extend(word.split("-"))
+            sequence.extend(folded.split("-"))
         else:
-            sequence.append(word)
+            sequence.append(folded)
     if sequence:
         yield sequence
+
+
+def _apart(text: str) -> Iterator[tuple[str, str]]:
+    """Each word of the text, with what stands between it and the one before."""
+    parts = _WORDS.split(text)
+    return zip(parts[::2], parts[1::2], strict=False)  # without what stands after the last
 
 
 def names_in(sequence: list[str]) -> list[str]:
@@ -169,13 +176,10 @@ def titles(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _capitalised_runs(line: str) -> Iterator[list[str]]:
     run: list[str] = []
     waiting: list[str] = []
-    end = -1
-    for match in WORD.finditer(line):
-        word = match.group()
-        if run and line[end : match.start()].strip():
+    for between, word in _apart(line):
+        if run and between != " " and between.strip():
             yield run
             run, waiting = [], []
-        end = match.end()
         if "A" <= word[0] <= "Z" and (len(word) == 1 or not word.isupper()):
             run, waiting = [*run, *waiting, word], []
         elif run and word in _INSIDE_TITLES and not (word == "the" and waiting[-1:] == ["and"]):

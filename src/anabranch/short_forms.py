@@ -80,13 +80,17 @@ def _candidates(text: str) -> Iterator[tuple[str, str]]:
     for match in _PARENTHESIS.finditer(text):
         before = text[max(0, match.start() - 160) : match.start()]
         yield from _parenthetical(before, match[1].strip())
-    for pattern in (_GLOSSARY_LINE, _SPOKEN):
-        for match in pattern.finditer(text):
+    for match in _GLOSSARY_LINE.finditer(text):
+        yield from _defined(match[1], match[2])
+    # Any word may be the first of such a sentence; that it is said at all is found at once.
+    if any(saying in text for saying in ("stands for", "short for", "abbreviation")):
+        for match in _SPOKEN.finditer(text):
             yield from _defined(match[1], match[2])
     for match in _OR_SHORT.finditer(text):
         yield from _before(text[max(0, match.start() - 160) : match.start()], match[1])
-    for match in _CHINESE_CALLED.finditer(text):
-        yield from _chinese_before(match[1], match[2])
+    if has_cjk(text):
+        for match in _CHINESE_CALLED.finditer(text):
+            yield from _chinese_before(match[1], match[2])
 
 
 def _parenthetical(before: str, inside: str) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from anabranch.language import fold, has_cjk
+from anabranch.language import fold, has_cjk, words
 from anabranch.lexicon import Lexicon, combine, mine
 from anabranch.ports import IndexedDocument, Store
 from anabranch.reasoning.phrasing import phrasings
@@ -133,3 +133,9 @@ def test_what_is_out_of_scope_changes_no_phrasing(
     assert phrasings(question, lexicon=lexicon, limit=16) == phrasings(
         question, lexicon=alone, limit=16
     )
+
+
+@given(st.text(alphabet=st.sampled_from("aB1_ '.,&+#-\n\t"), max_size=40))
+def test_words_are_the_same_beside_a_letter_that_is_not_in_ascii(text: str) -> None:
+    # English in ASCII is cut by a rule of its own, which is faster.
+    assert [*words(text), "é"] == words(f"{text}\né")
