@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -59,21 +60,32 @@ def _mask(word: str) -> int:
 
 
 class Speller:
-    """A vocabulary that finds its nearest word; built once, never changed."""
+    """A vocabulary that finds its nearest word; indexed as far as it is asked, never changed."""
 
     def __init__(self, frequencies: Mapping[str, int]) -> None:
         """``frequencies``: folded word -> in how many documents it stands."""
         self._frequencies = frequencies
-        self._stems = frozenset(stem(word) for word in frequencies)
+        self._masks: dict[int, npt.NDArray[np.uint32]] = {}
+
+    @cached_property
+    def _stems(self) -> frozenset[str]:
+        return frozenset(map(stem, self._frequencies))
+
+    @cached_property
+    def _by_length(self) -> Mapping[int, list[str]]:
         by_length: dict[int, list[str]] = {}
-        for word in sorted(frequencies):
+        for word in sorted(self._frequencies):
             if word.isalpha():
                 by_length.setdefault(len(word), []).append(word)
-        self._by_length = by_length
-        self._masks: dict[int, npt.NDArray[np.uint32]] = {
-            length: np.array([_mask(word) for word in group], dtype=np.uint32)
-            for length, group in by_length.items()
-        }
+        return by_length
+
+    def _masks_of(self, length: int) -> npt.NDArray[np.uint32]:
+        """What letters each word of this length has; made when a word of about it is repaired."""
+        masks = self._masks.get(length)
+        if masks is None:
+            group = self._by_length.get(length, [])
+            masks = self._masks[length] = np.array(list(map(_mask, group)), dtype=np.uint32)
+        return masks
 
     def knows(self, word: str) -> bool:
         """Whether the vocabulary has the word, or another form of it."""
@@ -146,11 +158,8 @@ class Speller:
         """Words of a fitting length whose letters differ by no more than ``limit`` edits allow."""
         mask = np.uint32(_mask(word))
         for length in range(max(1, len(word) - limit), len(word) + limit + 1):
-            masks = self._masks.get(length)
-            if masks is None:
-                continue
-            differing = np.bitwise_count(masks ^ mask)
-            group = self._by_length[length]
+            differing = np.bitwise_count(self._masks_of(length) ^ mask)
+            group = self._by_length.get(length, [])
             for index in np.flatnonzero(differing <= 2 * limit):
                 candidate = group[index]
                 # Two edits with another first letter is a guess, not a repair.

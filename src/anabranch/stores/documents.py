@@ -186,14 +186,9 @@ def _values(text: str, known: frozenset[str]) -> dict[str, Any]:
 
 def lexicon_from_json(text: str) -> DocumentLexicon:
     values = json.loads(text)
+    short_forms = {short: tuple(longs) for short, longs in values.get("short_forms", {}).items()}
     return DocumentLexicon(
-        **{
-            f.name: MappingProxyType({key: _frozen(item) for key, item in values[f.name].items()})
-            for f in fields(DocumentLexicon)
-            if f.name in values
-        }
+        words=MappingProxyType(values.get("words", {})),
+        short_forms=MappingProxyType(short_forms),
+        phrases=MappingProxyType(values.get("phrases", {})),
     )
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
