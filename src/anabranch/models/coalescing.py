@@ -12,9 +12,10 @@ import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from anabranch.errors import RunError
 
@@ -67,10 +68,9 @@ class CoalescingPool(Generic[Result]):
         """The result of each text, in order; raises what ``work`` raised for the first that did."""
         flights = self._board(texts, URGENT if urgent else ORDINARY)
         try:
-            # A flight's future is marked as running from the start, so that a waiter who is
-            # cancelled cannot cancel it for the others: see _board.
-            waits = [asyncio.wrap_future(flight.future) for flight in flights]
-            return await asyncio.gather(*waits)
+            futures = [flight.future for flight in flights]
+            await _landed(futures)
+            return [future.result() for future in futures]
         finally:
             self._leave(flights)
 
@@ -165,6 +165,38 @@ class CoalescingPool(Generic[Result]):
                 self._memory[flight.text] = flight
                 if len(self._memory) > self._remembered:
                     self._memory.popitem(last=False)
+
+
+async def _landed(futures: Sequence[Future[Any]]) -> None:
+    """Until all are done; raises the error of one that failed as soon as there is one.
+
+    The event loop is woken once, not for each: that would cost as much as all else here together.
+    """
+    loop = asyncio.get_running_loop()
+    woken = loop.create_future()
+    counting = Lock()
+    left = len(futures)
+
+    def wake() -> None:
+        if not woken.done():
+            woken.set_result(None)
+
+    def land(future: Future[Any]) -> None:
+        nonlocal left
+        with counting:
+            left -= 1
+            all_done = left == 0
+        if all_done or future.exception() is not None:
+            with suppress(RuntimeError):  # the loop was closed, and nobody waits any more
+                loop.call_soon_threadsafe(wake)
+
+    for future in futures:
+        future.add_done_callback(land)
+    if futures:
+        await woken
+    for future in futures:
+        if future.done() and (error := future.exception()) is not None:
+            raise error
 
 
 def _closed_error() -> RunError:
