@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from threading import Lock
 from typing import Self
@@ -31,10 +33,11 @@ BUNDLED = Path(__file__).parent / "minilm"
 
 # A question is asked again and again in one run: by the search, the second hop, the grader.
 _REMEMBERED_QUERIES = 1_024
-# Passages go to the threads, and then to the cache, this many at a time: about two seconds of
-# work. That bounds what an interrupted ingestion computed in vain, and how long a program that is
+# Passages go to the threads, and then to the cache, this many at a time, half a second of work on two
+# cores, and a second batch waits while one is computed or written. That bounds what an interrupted ingestion computed in vain, and how long a program that is
 # ended waits for its threads.
 _PASSAGES_AT_A_TIME = 64
+_BATCHES_AT_A_TIME = 2
 
 
 class OnnxEmbedder:
@@ -117,13 +120,33 @@ class OnnxEmbedder:
         if self._cache is not None and distinct:
             vectors.update(await asyncio.to_thread(self._read_cache, self._cache, distinct))
         missing = [text for text in distinct if text not in vectors]
-        for start in range(0, len(missing), _PASSAGES_AT_A_TIME):
-            batch = missing[start : start + _PASSAGES_AT_A_TIME]
-            computed = dict(zip(batch, await self._pool.run(batch), strict=True))
-            if self._cache is not None:
-                await asyncio.to_thread(self._write_cache, self._cache, computed)
-            vectors.update(computed)
+        async with aclosing(self._computed(missing)) as batches:
+            async for computed in batches:
+                if self._cache is not None:
+                    await asyncio.to_thread(self._write_cache, self._cache, computed)
+                vectors.update(computed)
         return [vectors[text] for text in cleaned]
+
+    async def _computed(
+        self, texts: Sequence[str]
+    ) -> AsyncGenerator[dict[str, PassageVectors], None]:
+        """Vectors in batches; the next is begun before one is given, so that no thread is idle."""
+        begun: deque[tuple[Sequence[str], asyncio.Task[list[PassageVectors]]]] = deque()
+        try:
+            for start in range(0, len(texts), _PASSAGES_AT_A_TIME):
+                batch = texts[start : start + _PASSAGES_AT_A_TIME]
+                begun.append((batch, asyncio.create_task(self._pool.run(batch))))
+                if len(begun) == _BATCHES_AT_A_TIME:
+                    batch, task = begun.popleft()
+                    yield dict(zip(batch, await task, strict=True))
+            while begun:
+                batch, task = begun.popleft()
+                yield dict(zip(batch, await task, strict=True))
+        finally:
+            tasks = [task for _, task in begun]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def close(self) -> None:
         """End the threads and release the cache; texts that still wait fail with ``RunError``."""
