@@ -16,7 +16,8 @@ from anabranch.opening import Opening
 from anabranch.types import AddReport, Document, FileReport, Scope, SourceRecord
 
 if TYPE_CHECKING:
-    from anabranch.ingest import IngestProgress, SourceFile
+    from anabranch.ingest import IngestProgress
+    from anabranch.source_files import SourceFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Documents:
         metadata: Mapping[str, Any],
         on_progress: Callable[[IngestProgress], None] | None,
     ) -> AddReport:
-        from anabranch.ingest import name_source, source_id_of
+        from anabranch.source_files import name_source, source_id_of
 
         found, missing = _walked(paths, self._opening.path.parent)
         files = {
@@ -106,7 +107,8 @@ class Documents:
         allowed: tuple[str, ...],
         on_progress: Callable[[IngestProgress], None] | None,
     ) -> AddReport:
-        from anabranch.ingest import Ingestion, SourceText
+        from anabranch.ingest import Ingestion
+        from anabranch.source_files import SourceText
 
         built = await self._opening.open(create=True)
         ingestion = Ingestion(
@@ -222,8 +224,9 @@ def _walked(paths: Sequence[Path], anchor: Path) -> tuple[tuple[Path, ...], list
 
     Raises SourceNotFoundError where none of them is there.
     """
-    from anabranch.ingest import failed, name_source
+    from anabranch.ingest import failed
     from anabranch.reading import walk
+    from anabranch.source_files import name_source
 
     there = [path for path in paths if path.exists()]
     walked = walk(there or paths)

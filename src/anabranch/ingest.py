@@ -1,30 +1,27 @@
 """Read, chunk, embed, store: idempotent by content, and every file has its line in the report.
 
-Files are read and embedded a few at a time while earlier ones are stored. A store commit takes a
-batch of whole documents: what was committed stays, and the next run goes on from there.
+Files are read ahead, and indexed in groups (``indexing.py``) of which several are under way, so that
+the embedder has work while others are read and earlier ones are stored. A store commit takes a batch
+of whole documents: what was committed stays, and the next run goes on from there.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
-import os
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, Protocol
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Generic, TypeVar
 
-import numpy as np
-
-from anabranch.chunking import chunk
 from anabranch.errors import ReadingError, StorageError
-from anabranch.languages import document_notices, language_of
-from anabranch.lexicon import mine
+from anabranch.indexing import Placement, chunked, indexed, mined
+from anabranch.languages import document_notices
 from anabranch.ports import Embedder, IndexedDocument, PassageText, Store
+from anabranch.source_files import DocumentReader, Source, source_id_of
 from anabranch.types import (
     EMPTY,
     AddReport,
@@ -41,14 +38,19 @@ logger = logging.getLogger(__name__)
 # the embedding, and loses at most a few seconds of work when the process is killed.
 BATCH_LEAVES = 256
 BATCH_SECONDS = 5.0
-# Enough files under way that reading hides behind embedding.
-FILES_AT_ONCE = 4
+# Documents are indexed in groups of about so many characters (60 leaves, a third of a second on two
+# cores): what a group costs beside the embedding, turns of threads and of the cache, is then little.
+GROUP_CHARACTERS = 32_000
+# One whose vectors are computed, one that waits for that, one that is chunked, and one that covers a
+# slow step of another.
+GROUPS_AT_ONCE = 4
+# Files under way, read or being read: as many as have this size together (a text takes some ten times
+# its size until it is stored), but two of whatever size, so that both readers have work.
+BYTES_AT_ONCE = 32_000_000
+FILES_AT_ONCE = 64
+LEAST_READING = 2
 
-
-class DocumentReader(Protocol):
-    """Turns a file into a document; raises ReadingError for one that it cannot."""
-
-    async def read(self, path: Path, *, source: str) -> Document: ...
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,75 +64,32 @@ class IngestProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceFile:
-    """A file to add: where it is, what it will be called, and what identifies it.
+class _Read:
+    """A file that was looked at: a document to index, or the report of why there is none."""
 
-    ``location`` is stable: the same file has the same one from whichever folder it is added.
-    """
-
-    path: Path
-    source: str
-    location: str
-
-    async def content_hash(self) -> str:
-        return await asyncio.to_thread(hash_file, self.path)
-
-    async def read(self, reader: DocumentReader) -> Document:
-        return await reader.read(self.path, source=self.source)
-
-
-@dataclass(frozen=True, slots=True)
-class SourceText:
-    """A document that is at hand already; its ``source`` names and identifies it."""
-
-    document: Document
+    file: Source
+    earlier: SourceRecord | None = None
+    document: Document | None = None
+    report: FileReport | None = None
 
     @property
-    def source(self) -> str:
-        return self.document.source
-
-    @property
-    def location(self) -> str:
-        # No path looks like this, so that a text never takes the place of a file.
-        return f"text:{self.document.source}"
-
-    async def content_hash(self) -> str:
-        return self.document.content_hash
-
-    async def read(self, reader: DocumentReader) -> Document:
-        return self.document
-
-
-Source = SourceFile | SourceText
+    def size(self) -> int:
+        return len(self.document.text) if self.document is not None else 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
+    location: str
     report: FileReport
     document: IndexedDocument | None = None
 
 
-def source_id_of(collection: str, location: str) -> str:
-    """The id of a source: its collection and where it is, never its name alone."""
-    name = f"{collection}\0{location}".encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(name, digest_size=12).hexdigest()
+@dataclass(frozen=True, slots=True)
+class _UnderWay(Generic[Result]):
+    """Work that was begun, and how much text or file it holds in memory."""
 
-
-def name_source(path: Path, anchor: Path) -> SourceFile:
-    """How a file is called and identified.
-
-    It is called as a person standing in the current folder would, else from ``anchor`` (the
-    folder that holds the knowledge base), else by its whole path. It is identified by its path
-    from ``anchor`` where it lies below it, so that both can move together.
-    """
-    absolute = Path(os.path.abspath(path))
-    location = _below(absolute, anchor) or absolute.as_posix()
-    source = _below(absolute, Path.cwd()) or location
-    return SourceFile(path, source, location)
-
-
-def _below(path: Path, folder: Path) -> str | None:
-    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else None
+    task: asyncio.Task[Result]
+    size: int
 
 
 class Ingestion:
@@ -158,6 +117,9 @@ class Ingestion:
         self._total = 0
         # Documents that were read, by language: where none can be told they count as English.
         self._languages: Counter[str] = Counter()
+        # Threads that run Python take turns in any case: one at a time leaves the embedder's a turn.
+        self._interpreter = asyncio.Lock()
+        self._committing: asyncio.Task[None] | None = None
 
     async def run(self, files: Sequence[Source]) -> AddReport:
         """Add ``files`` and report each, in the given order.
@@ -169,25 +131,42 @@ class Ingestion:
         self._total = len(files)
         scope = Scope(collections=(self._collection,))
         known = {record.source_id: record for record in await self._store.sources(scope)}
-        reports: dict[str, FileReport] = {}
-        batch: list[_Prepared] = []
-        last_commit = time.perf_counter()
-        async for location, prepared in self._prepare_all(files, known):
-            reports[location] = prepared.report
-            if prepared.document is None:
-                self._finished(prepared.report.source, prepared.report.status)
-                continue
-            batch.append(prepared)
-            waited = time.perf_counter() - last_commit
-            if _leaves(batch) >= BATCH_LEAVES or waited >= BATCH_SECONDS:
-                await self._commit(batch)
-                batch, last_commit = [], time.perf_counter()
-        await self._commit(batch)
+        try:
+            reports = await self._add_all(files, known)
+        finally:
+            # Whatever ended the run, a commit that was begun is one that the next run need not make.
+            with suppress(StorageError):  # raised already, or less than what ended the run
+                await self._committed()
         if any(report.status in ("added", "updated") for report in reports.values()):
             await self._optimize()
         elapsed = (time.perf_counter() - started) * 1000
         notices = document_notices(self._languages, self._embedder.languages)
         return AddReport(tuple(reports[file.location] for file in files), elapsed, notices)
+
+    async def _add_all(
+        self, files: Sequence[Source], known: Mapping[str, SourceRecord]
+    ) -> dict[str, FileReport]:
+        """The report of each file by its location, once all that are to be stored are."""
+        reports: dict[str, FileReport] = {}
+        batch: list[_Prepared] = []
+        leaves, last_commit = 0, time.perf_counter()
+        async with aclosing(self._prepare_all(files, known)) as groups:
+            async for group in groups:
+                if self._committing is not None and self._committing.done():
+                    self._committing.result()  # a store that refuses ends the run here
+                reports |= {prepared.location: prepared.report for prepared in group}
+                for prepared in group:
+                    if prepared.document is None:
+                        self._finished(prepared.report)
+                batch += [prepared for prepared in group if prepared.document is not None]
+                leaves += sum(prepared.report.chunks for prepared in group)
+                waited = time.perf_counter() - last_commit
+                if leaves >= BATCH_LEAVES or waited >= BATCH_SECONDS:
+                    await self._commit(batch)
+                    batch, leaves, last_commit = [], 0, time.perf_counter()
+        await self._commit(batch)
+        await self._committed()
+        return reports
 
     async def _optimize(self) -> None:
         """Bring the indexes up to date; what was added is stored and found without that too."""
@@ -198,39 +177,67 @@ class Ingestion:
 
     async def _prepare_all(
         self, files: Sequence[Source], known: Mapping[str, SourceRecord]
-    ) -> AsyncIterator[tuple[str, _Prepared]]:
-        """Files in order, each ready to be stored, a few of them under way at once."""
-        waiting = list(files)
-        running: list[tuple[Source, asyncio.Task[_Prepared]]] = []
+    ) -> AsyncGenerator[list[_Prepared], None]:
+        """Files in order, in groups, each ready to be stored."""
+        waiting = deque(files)
+        reading: deque[_UnderWay[_Read]] = deque()
+        indexing: deque[_UnderWay[list[_Prepared]]] = deque()
         try:
-            while waiting or running:
-                while waiting and len(running) < FILES_AT_ONCE:
-                    file = waiting.pop(0)
-                    running.append((file, asyncio.create_task(self._prepare(file, known))))
-                file, task = running.pop(0)
-                yield file.location, await task
+            while waiting or reading or indexing:
+                self._read_ahead(waiting, reading, indexing, known)
+                while len(indexing) < GROUPS_AT_ONCE and (group := _next_group(reading)):
+                    task = asyncio.create_task(self._index(group))
+                    indexing.append(_UnderWay(task, sum(read.size for read in group)))
+                    self._read_ahead(waiting, reading, indexing, known)
+                if indexing and indexing[0].task.done():
+                    yield await indexing.popleft().task
+                    continue
+                first_ones: list[asyncio.Task[Any]] = [item.task for item in islice(indexing, 1)]
+                if reading and len(indexing) < GROUPS_AT_ONCE:
+                    first_ones.append(reading[0].task)
+                await asyncio.wait(first_ones, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for _, task in running:
+            tasks: list[asyncio.Task[Any]] = [item.task for item in reading]
+            tasks += [item.task for item in indexing]
+            for task in tasks:
                 task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _prepare(self, file: Source, known: Mapping[str, SourceRecord]) -> _Prepared:
-        source_id = source_id_of(self._collection, file.location)
-        earlier = known.get(source_id)
+    def _read_ahead(
+        self,
+        waiting: deque[Source],
+        reading: deque[_UnderWay[_Read]],
+        indexing: Sequence[_UnderWay[list[_Prepared]]],
+        known: Mapping[str, SourceRecord],
+    ) -> None:
+        """Begin to read the next files, as far as they have room beside those under way."""
+        read = sum(item.size for item in indexing)
+        size = read + sum(item.size for item in reading)
+        while waiting and len(reading) < FILES_AT_ONCE:
+            more = waiting[0].size
+            few = len(reading) < LEAST_READING and read <= BYTES_AT_ONCE
+            if size + more > BYTES_AT_ONCE and not few:
+                return
+            task = asyncio.create_task(self._read(waiting.popleft(), known))
+            reading.append(_UnderWay(task, more))
+            size += more
+
+    async def _read(self, file: Source, known: Mapping[str, SourceRecord]) -> _Read:
+        earlier = known.get(source_id_of(self._collection, file.location))
         if not _is_text(file.location) or not _is_text(file.source):
             reason = "Its name is not text in UTF-8, so that it could not be cited. Rename it."
-            return _Prepared(failed(file.source, reason))
+            return _Read(file, report=failed(file.source, reason))
         try:
             if earlier is not None and await self._unchanged(file, earlier):
                 report = FileReport(earlier.source, "unchanged", pages=earlier.page_count, chunks=0)
-                return _Prepared(report)
+                return _Read(file, report=report)
             self._tell(file.source, "reading")
-            document = await file.read(self._reader)
+            return _Read(file, earlier, await file.read(self._reader))
         except ReadingError as error:
-            return _Prepared(_unreadable(file, error, earlier))
+            return _Read(file, report=_unreadable(file, error, earlier))
         except OSError as error:  # the file went away, or may not be opened
             damaged = ReadingError(f"{file.source!r} cannot be read: {error.strerror or error}")
-            return _Prepared(_unreadable(file, damaged, earlier))
-        return await self._index(file, source_id, document, earlier)
+            return _Read(file, report=_unreadable(file, damaged, earlier))
 
     async def _unchanged(self, file: Source, earlier: SourceRecord) -> bool:
         if earlier.allowed != self._allowed:
@@ -239,75 +246,74 @@ class Ingestion:
             return False
         return await file.content_hash() == earlier.content_hash
 
-    async def _index(
-        self, file: Source, source_id: str, document: Document, earlier: SourceRecord | None
-    ) -> _Prepared:
-        document = replace(document, metadata={**document.metadata, **self._metadata})
-        language = language_of(document.text)
-        self._languages[language or "en"] += 1
-        if language is not None:
-            document = replace(document, metadata={"language": language, **document.metadata})
-        chunks = await asyncio.to_thread(
-            chunk, document, source_id=source_id, collection=self._collection,
-            allowed=self._allowed,
-        )  # fmt: skip
-        leaves = [item for item in chunks if item.level == 3]
-        self._tell(file.source, "embedding")
+    async def _index(self, group: Sequence[_Read]) -> list[_Prepared]:
+        """A group ready to be stored; the reports in it are passed on."""
+        documents = [read.document for read in group if read.document is not None]
+        places = [self._placement(read) for read in group if read.document is not None]
+        prepared = iter(await self._documents(documents, places) if documents else ())
+        return [
+            _Prepared(read.file.location, read.report)
+            if read.report is not None
+            else _stored(read, next(prepared))
+            for read in group
+        ]
+
+    async def _documents(
+        self, documents: Sequence[Document], places: Sequence[Placement]
+    ) -> Iterator[IndexedDocument]:
+        pieces = await self._in_turn(lambda: list(map(chunked, documents, places)))
+        self._languages.update(piece.language or "en" for piece in pieces)
+        for place in places:
+            self._tell(place.source, "embedding")
         # The context (title, headings, column names) is part of what a passage means.
-        embedded = await self._embedder.embed_passages(
-            [PassageText(leaf.text, leaf.context) for leaf in leaves]
-        )
-        searchable = "\n".join(dict.fromkeys(leaf.context for leaf in leaves))
-        record = SourceRecord(
-            source_id=source_id,
+        passages = [PassageText(leaf.text, leaf.context) for p in pieces for leaf in p.leaves]
+        mining = asyncio.create_task(self._in_turn(lambda: list(map(mined, pieces))))
+        try:
+            vectors = await self._embedder.embed_passages(passages)
+            lexicons = await mining
+        finally:
+            mining.cancel()
+            await asyncio.wait([mining])
+        return indexed(pieces, places, lexicons, vectors, self._embedder.dimensions)
+
+    def _placement(self, read: _Read) -> Placement:
+        file = read.file
+        return Placement(
+            source_id=source_id_of(self._collection, file.location),
             collection=self._collection,
             source=file.source,
             location=file.location,
-            title=document.title,
-            media_type=document.media_type,
-            content_hash=document.content_hash,
-            characters=len(document.text),
-            page_count=len(document.pages) or None,
-            chunk_count=len(leaves),
-            added_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            metadata={k: v for k, v in document.metadata.items() if k != "tables"},
             allowed=self._allowed,
+            metadata=self._metadata,
         )
-        lexicon = await asyncio.to_thread(mine, f"{searchable}\n{document.text}")
-        status: FileStatus = "updated" if earlier is not None else "added"
-        report = FileReport(file.source, status, pages=record.page_count, chunks=len(leaves))
-        vectors = np.array([item.passage for item in embedded], dtype=np.float32)
-        indexed = IndexedDocument(
-            record=record,
-            document=document,
-            chunks=chunks,
-            vectors=vectors.reshape(len(leaves), self._embedder.dimensions),
-            lexicon=lexicon,
-            windows=tuple(item.windows for item in embedded),
-        )
-        return _Prepared(report, indexed)
+
+    async def _in_turn(self, work: Callable[[], Result]) -> Result:
+        async with self._interpreter:
+            return await asyncio.to_thread(work)
 
     async def _commit(self, batch: Sequence[_Prepared]) -> None:
-        documents = [item.document for item in batch if item.document is not None]
-        if not documents:
-            return
-        await self._store.replace(documents)
-        for item in batch:
-            self._finished(item.report.source, item.report.status)
+        """Begin to store a batch, once the one before it is stored."""
+        await self._committed()
+        if batch:
+            self._committing = asyncio.create_task(self._store_batch(batch))
 
-    def _finished(self, source: str, stage: str) -> None:
+    async def _committed(self) -> None:
+        """Wait for the commit under way; raises StorageError where the store refused it."""
+        if self._committing is not None:
+            await asyncio.shield(self._committing)
+
+    async def _store_batch(self, batch: Sequence[_Prepared]) -> None:
+        await self._store.replace([item.document for item in batch if item.document is not None])
+        for item in batch:
+            self._finished(item.report)
+
+    def _finished(self, report: FileReport) -> None:
         self._done += 1
-        self._tell(source, stage)
+        self._tell(report.source, report.status)
 
     def _tell(self, source: str, stage: str) -> None:
         if self._on_progress is not None:
             self._on_progress(IngestProgress(self._done, self._total, source, stage))
-
-
-def hash_file(path: Path) -> str:
-    """SHA-256 of the bytes of a file, as hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def failed(source: str, reason: str) -> FileReport:
@@ -324,8 +330,25 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def _leaves(batch: Sequence[_Prepared]) -> int:
-    return sum(item.report.chunks for item in batch)
+def _next_group(reading: deque[_UnderWay[_Read]]) -> list[_Read]:
+    """What was read, in order, up to the size of a group; nothing is waited for."""
+    group: list[_Read] = []
+    size = 0
+    while reading and reading[0].task.done():
+        read = reading[0].task.result()
+        size += read.size
+        if group and size > GROUP_CHARACTERS:
+            break
+        group.append(read)
+        reading.popleft()
+    return group
+
+
+def _stored(read: _Read, document: IndexedDocument) -> _Prepared:
+    record = document.record
+    status: FileStatus = "added" if read.earlier is None else "updated"
+    report = FileReport(record.source, status, pages=record.page_count, chunks=record.chunk_count)
+    return _Prepared(read.file.location, report, document)
 
 
 def _unreadable(file: Source, error: ReadingError, earlier: SourceRecord | None) -> FileReport:

@@ -41,10 +41,11 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
     from anabranch.foreign import ForeignRetriever
-    from anabranch.ingest import IngestProgress, SourceFile
+    from anabranch.ingest import IngestProgress
     from anabranch.llama_index_retriever import AnabranchLlamaIndexRetriever
     from anabranch.outcome import RagRun
     from anabranch.ports import Retriever
+    from anabranch.source_files import SourceFile
     from anabranch.tracing import Tracing
 
 

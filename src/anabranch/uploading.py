@@ -20,13 +20,14 @@ from uuid import uuid4
 from anabranch import originals
 from anabranch.errors import AnabranchError, InputError, NothingToRetryError, StorageError
 from anabranch.file_kinds import supported_extensions
-from anabranch.ingest import IngestProgress, SourceFile, source_id_of
+from anabranch.ingest import IngestProgress
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.ports import JobStore
 from anabranch.private_files import private_folder, private_opener
 from anabranch.records import FILE_ENDINGS, JOB_ENDINGS, Job, JobFile, JobFileStatus, NewJob
 from anabranch.request import checked_collection_name, checked_principals, names_of
 from anabranch.settings import Settings
+from anabranch.source_files import SourceFile, source_id_of
 from anabranch.types import AddReport, SourceRecord
 
 logger = logging.getLogger(__name__)

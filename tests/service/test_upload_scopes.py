@@ -11,11 +11,11 @@ import pytest
 
 import scoped_base
 from anabranch import originals
-from anabranch.ingest import source_id_of
 from anabranch.keys import KeyBook
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.service.app import create_app
 from anabranch.settings import Settings
+from anabranch.source_files import source_id_of
 from pdf_files import pdf
 from service.events import events_in
 from service.servers import serving

@@ -14,10 +14,10 @@ import pytest
 
 from anabranch import originals
 from anabranch.errors import InputError
-from anabranch.ingest import source_id_of
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.service.app import create_app
 from anabranch.settings import Settings
+from anabranch.source_files import source_id_of
 from anabranch.uploading import checked_path
 from service.conftest import EXAMPLES
 from service.events import events_in
