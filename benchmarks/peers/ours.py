@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import subprocess
 import sys
@@ -14,8 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.exchange import Passage, read_lines
+from benchmarks.peers.encoder import Encoder
+from benchmarks.peers.exchange import Passage
 from benchmarks.peers.export import QualitySet
+from benchmarks.peers.ingesting import first_words, measure_ingestion
 from benchmarks.peers.robustness import BROKEN, PASSAGES, QUESTION, TWICE, UNKNOWN_WORDS
 
 from anabranch import KnowledgeBase, __version__
@@ -28,7 +29,6 @@ from anabranch.types import Document
 
 ROOT = Path(__file__).parents[2]
 EFFORTS = ("minimal", "standard", "thorough")
-INGESTED = 1_000
 
 
 def quality(chosen: QualitySet, data: Path, *, effort: str, indexes: Path) -> dict[str, Any]:
@@ -58,26 +58,26 @@ def latency(scale: Path, size: int) -> dict[str, Any]:
     return found
 
 
-def ingestion(scale: Path) -> dict[str, float]:
+def ingestion(scale: Path) -> dict[str, Any]:
     """Texts until they can be searched, all levels, windows and vocabulary included."""
-    rows = itertools.islice(read_lines(scale / "texts.jsonl"), INGESTED)
-    documents = [_document(Passage(row["id"], row["text"])) for row in rows]
+    leaves = 0
+    encoder = Encoder()
+    encoder.load()
     with (
         tempfile.TemporaryDirectory() as folder,
         KnowledgeBase.open(Path(folder) / "kb") as base,
     ):
-        base.add_documents(documents[:1], collection="warm-up")
-        started = time.perf_counter()
-        report = base.add_documents(documents)
-        base.retrieve(documents[-1].text[:80], effort="minimal", interactive=False)
-        seconds = time.perf_counter() - started
-    chunks = sum(file.chunks for file in report.files)
-    return {
-        "passages": len(documents),
-        "leaves": chunks,
-        "seconds": seconds,
-        "per_second": len(documents) / seconds,
-    }
+
+        def index(passages: Sequence[Passage]) -> None:
+            nonlocal leaves
+            collection = f"of-{len(passages)}"
+            report = base.add_documents(list(map(_document, passages)), collection=collection)
+            question = first_words(passages)
+            base.retrieve(question, collections=[collection], effort="minimal", interactive=False)
+            leaves = sum(file.chunks for file in report.files)
+
+        found = measure_ingestion(encoder, scale, index)
+    return {**found, "leaves": leaves}
 
 
 def robustness() -> dict[str, str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import itertools
 import json
 import os
 import platform
@@ -31,6 +30,7 @@ from benchmarks.peers.exchange import (
     read_set,
 )
 from benchmarks.peers.figures import spread
+from benchmarks.peers.ingesting import first_words, measure_ingestion
 from benchmarks.peers.peer import Mode, Peer, mode_named
 from benchmarks.peers.robustness import measure_robustness
 
@@ -44,7 +44,6 @@ PEERS = {
 DOCUMENTS_KEPT = 100
 # Seconds after which a quality run that takes minutes writes down what it has.
 KEPT_EVERY = 20
-INGESTED = 1_000
 WAYS = (1, 4, 8)
 FAN_OUT = 4
 # Many at once only where a slow library ends within minutes.
@@ -233,17 +232,15 @@ def _checked(mode: Mode, wordings: Sequence[str]) -> None:
 
 def _ingestion(kind: Any, folder: Path) -> dict[str, Any]:
     """Texts until they can be searched, encoder included; and the encoder alone, in this process."""
-    rows = itertools.islice(read_lines(folder / "texts.jsonl"), INGESTED)
-    passages = [Passage(row["id"], row["text"]) for row in rows]
     encoder = Encoder()
     encoder.load()
-    encoder.many([passage.text for passage in passages[:20]])
-    peer: Peer = kind(encoder)
-    started = time.perf_counter()
-    peer.index(passages)
-    _checked(mode_named(peer, peer.timed_single), [passages[-1].text[:80]])
-    seconds = time.perf_counter() - started
-    return {"passages": len(passages), "seconds": seconds, "per_second": len(passages) / seconds}
+
+    def index(passages: Sequence[Passage]) -> None:
+        peer: Peer = kind(encoder)
+        peer.index(passages)
+        _checked(mode_named(peer, peer.timed_single), [first_words(passages)])
+
+    return measure_ingestion(encoder, folder, index)
 
 
 def resident_mb() -> float:

@@ -45,6 +45,17 @@ def test_every_figure_of_the_results_is_on_the_page() -> None:
         assert expected in text
 
 
+def test_the_encoder_alone_is_beside_what_was_ingested() -> None:
+    found = results()
+    found["ingestion"] = {
+        "txtai": {
+            "seconds": 20.0, "per_second": 50.0, "cpu_seconds": 30.5, "of_encoder": 0.8,
+            "encoder": {"seconds": 16.0, "per_second": 62.5, "cpu_seconds": 29.0},
+        }
+    }  # fmt: skip
+    assert "| txtai | 20.0 | 50.0 | 62.5 | 0.80 | 1.5 |" in page(found)
+
+
 def test_of_a_few_times_no_percentile_is_shown() -> None:
     found = results()
     found["latency"]["5000"]["anabranch"]["ways"]["1"]["n"] = 19
