@@ -19,6 +19,7 @@ from anabranch.evaluation.evaluation import Request, evaluate
 from anabranch.evaluation.index import open_index
 from anabranch.evaluation.runs import Way
 from anabranch.settings import Settings
+from tiny_models import make_encoder
 
 DOCUMENTS = {
     "bridge": (
@@ -214,6 +215,24 @@ def test_an_index_of_another_model_is_left_alone(town: Path, tmp_path: Path) -> 
         assert second.path != first.path
         assert indexing.added == 9
     assert manifest.read_text("utf-8") == other
+
+
+def test_an_index_made_with_another_model_is_not_asked_where_none_is_named(
+    town: Path, tmp_path: Path
+) -> None:
+    """The one that is there first would decide, and its figures pass for the bundled model's."""
+    tiny = make_encoder(tmp_path / "tiny", ("bridge", "ferry", "museum"))
+    dataset, cache = load_dataset(town), tmp_path / "both"
+    other, _ = open_index(dataset, cache, settings=Settings(embedder=str(tiny)))
+    other.close()
+    base, indexing = open_index(dataset, cache, settings=Settings())
+    with base:
+        assert base.path != other.path
+        assert not indexing.cached
+        assert (
+            json.loads((base.path / "manifest.json").read_text("utf-8"))["embedder_name"]
+            == "bundled"
+        )
 
 
 def test_fresh_indexes_again(report: dict[str, Any], town: Path, cache: Path) -> None:

@@ -21,6 +21,7 @@ from anabranch.evaluation.datasets import CorpusDocument, Dataset
 from anabranch.evaluation.progress import say
 from anabranch.knowledge_base import KnowledgeBase
 from anabranch.manifest import STORE, read_manifest
+from anabranch.named_models import BUNDLED_NAME
 from anabranch.rendering import ingest_progress
 from anabranch.settings import Settings
 from anabranch.types import Document
@@ -60,6 +61,9 @@ def open_index(
     refuses.
     """
     root = cache.absolute() / f"{_file_name(dataset.name)}-{_corpus_digest(dataset)}"
+    # A knowledge base keeps the model that it was made with. Here the first one in the cache would
+    # decide then, which an earlier evaluation with another model may have made.
+    settings = settings.model_copy(update={"embedder": settings.embedder or BUNDLED_NAME})
     base = _matching(root, settings)
     try:
         if fresh and base.path.is_dir():
