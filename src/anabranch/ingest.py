@@ -261,13 +261,13 @@ class Ingestion:
     async def _documents(
         self, documents: Sequence[Document], places: Sequence[Placement]
     ) -> Iterator[IndexedDocument]:
-        pieces = await self._in_turn(lambda: list(map(chunked, documents, places)))
+        pieces = await self._in_turn(chunked, documents, places)
         self._languages.update(piece.language or "en" for piece in pieces)
         for place in places:
             self._tell(place.source, "embedding")
         # The context (title, headings, column names) is part of what a passage means.
         passages = [PassageText(leaf.text, leaf.context) for p in pieces for leaf in p.leaves]
-        mining = asyncio.create_task(self._in_turn(lambda: list(map(mined, pieces))))
+        mining = asyncio.create_task(self._in_turn(mined, pieces))
         try:
             vectors = await self._embedder.embed_passages(passages)
             lexicons = await mining
@@ -287,9 +287,22 @@ class Ingestion:
             metadata=self._metadata,
         )
 
-    async def _in_turn(self, work: Callable[[], Result]) -> Result:
+    async def _in_turn(
+        self, work: Callable[..., Result], *arguments: Sequence[Any]
+    ) -> list[Result]:
+        """``work`` on each, in a thread."""
+
+        def each() -> list[Result]:
+            found: list[Result] = []
+            for item in zip(*arguments, strict=True):
+                found.append(work(*item))
+                # A thread of the embedder needs the interpreter for a moment only, and would wait
+                # 5 ms for it: this lets it pass.
+                time.sleep(0)
+            return found
+
         async with self._interpreter:
-            return await asyncio.to_thread(work)
+            return await asyncio.to_thread(each)
 
     async def _commit(self, batch: Sequence[_Prepared]) -> None:
         """Begin to store a batch, once the one before it is stored."""

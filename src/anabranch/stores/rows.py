@@ -12,6 +12,7 @@ fetching sixteen columns of a hundred rows takes twice as long as fetching and p
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +87,7 @@ def rows_of(documents: Iterable[IndexedDocument], dimensions: int) -> pyarrow.Ta
                 row["windows"] = packed(next(windows, None))
             rows.append(row)
         vectors.append(document.vectors)
+        time.sleep(0)  # lets a thread of the embedder pass, which would wait 5 ms for its turn
     schema = table_schema(dimensions)
     columns = [
         _vector_column(rows, vectors, dimensions)
