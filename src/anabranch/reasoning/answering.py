@@ -11,20 +11,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from anabranch import language
+from anabranch.reasoning.chains import chained, is_nested
 from anabranch.reasoning.choosing import (
     Choice,
+    by_likelihood,
     choose,
     disputed_places,
+    fit_together,
     fitting,
     in_order,
     is_yes_no,
-    ranked_pieces,
 )
+from anabranch.reasoning.named_thing import of_the_named
 from anabranch.reasoning.part_lines import part_lines
 from anabranch.reasoning.passages import place_terms
 from anabranch.reasoning.premises import contradicted
 from anabranch.reasoning.presenting import Unit
-from anabranch.reasoning.weighing import FITTED, Candidate, PieceModel
+from anabranch.reasoning.weighing import FITTED, Candidate, PieceModel, weigh
 from anabranch.types import Answer, Citation, Evidence, SubQuestion
 
 # What stands before an answer that gives another figure than the question takes for granted.
@@ -45,24 +48,30 @@ class LocalAnswerer:
     ) -> Answer:
         if not evidence:
             return Answer("", "extractive")
+        pieces = weigh(question, evidence, self._model)
         # Of one part that is left nothing was found on the others: the whole question would be answered by
         # what is said of other things.
-        if sub_questions:
+        if sub_questions and not (
+            is_nested(sub_questions) and chained(question, pieces, evidence, self._model)
+        ):
             lines = part_lines(question, evidence, sub_questions, self._model)
             if lines:
                 return _answer(lines, evidence)
-        choice = Choice()
-        ranked, lead = _against_premise(
-            question, ranked_pieces(question, evidence, self._model), evidence
-        )
+        named = of_the_named(question, by_likelihood(pieces), evidence)
+        ranked, lead = _against_premise(question, named, evidence)
         chosen = choose(
             ranked,
-            choice,
+            Choice(),
             disputed=disputed_places(question, evidence),
             with_antecedents=not is_yes_no(question),
         )
-        ordered = chosen if lead else in_order(question, chosen)
-        return _answer([(lead, ordered)], evidence)
+        if lead:
+            return _answer([(lead, chosen)], evidence)
+        chain = fit_together(chained(question, pieces, evidence, self._model))
+        kept = fit_together((*chain, *chosen))
+        # The chain stands in the order in which it leads on, whatever ranks higher.
+        ordered = [*chain, *in_order(question, kept[len(chain) :])]
+        return _answer([("", ordered)], evidence)
 
 
 def _against_premise(

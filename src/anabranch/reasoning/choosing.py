@@ -68,8 +68,7 @@ def ranked_pieces(
     question: str, evidence: Sequence[Evidence], model: PieceModel
 ) -> list[Candidate]:
     """The pieces about the thing that the question names, if it names one of several; likeliest first."""
-    ranked = by_likelihood(weigh(question, evidence, model))
-    return of_the_named(question, ranked, evidence)
+    return of_the_named(question, by_likelihood(weigh(question, evidence, model)), evidence)
 
 
 def by_likelihood(candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -120,6 +119,12 @@ def choose(
                 if (other.number, other.index) == (candidate.number, candidate.index - 1):
                     take(other)
     return chosen
+
+
+def fit_together(wanted: Iterable[Candidate]) -> list[Candidate]:
+    """Those of ``wanted`` that fit into one answer, the first ones before the others."""
+    choice = Choice()
+    return [one for one in wanted if choice.take(one)]
 
 
 def _nearest_first(ranked: Sequence[Candidate]) -> list[Candidate]:

@@ -196,6 +196,11 @@ def measure(
     return found
 
 
+def term_weights(question: str, evidence: Sequence[Evidence]) -> dict[str, float]:
+    """How telling each term of ``question`` is among the pieces of ``evidence``, summing to 1."""
+    return _weights(_asked_terms(question), [unit for one in evidence for unit in units(one)])
+
+
 def _weights(asked: _Terms, pieces: Sequence[Unit]) -> dict[str, float]:
     """How telling each asked term is among the pieces at hand, summing to 1.
 
