@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from anabranch.chinese_places import place_pattern
 from anabranch.exchanges import Exchange, Filled, Topic, told
+from anabranch.grammar import CHINESE_ASKING
 from anabranch.names import names_in_sentence
 from anabranch.references import CHINESE_REFERENCE
 from anabranch.replies import meant
@@ -23,9 +25,7 @@ _CORRECTION = re.compile(
     r"^(?:不是?[，,]\s*)?我(?:是说|是指|的意思是|想问的是)[，,：:\s]*(?P<rest>.+)$"
 )
 _END = "？?。.！! 　"
-_ASKING = re.compile(
-    r"什么|甚么|谁|哪|多少|几[个天年月点位次台元岁周]|多[久长大高远重宽深快]|怎么|怎样|如何|为何|何时|何地|是否|能否|吗|有没有|是不是|能不能|可不可以"
-)
+_ASKING = re.compile(CHINESE_ASKING)
 # What has to be somebody's or something's.
 _ATTRIBUTE = (
     r"(?:价格|价钱|售价|单价|费用|成本|保修(?:期限?)?|质保期?|重量|尺寸|大小|颜色|型号|电池(?:寿命)?|寿命|续航|精度|功率|容量|地址"
@@ -50,12 +50,6 @@ _THERE = re.compile(r"(?<![一-鿿])(?:那里|那儿|那边)")
 _ITS = re.compile(r"(?<![一-鿿])其(?![他它中实余次间])")
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9+#.&-]*(?:\s+[A-Z0-9][A-Za-z0-9+#.&-]*)*")
 _QUOTED = re.compile(r"《[^》]{1,30}》|“[^”]{2,30}”|「[^」]{2,30}」")
-_PLACE = re.compile(
-    r"北京|上海|天津|重庆|香港|澳门|台湾|广州|深圳|杭州|南京|苏州|武汉|成都|西安|青岛|大连|厦门|宁波|长沙|郑州|沈阳|济南|合肥|福州|昆明"
-    r"|哈尔滨|无锡|东莞|佛山|广东|浙江|江苏|四川|山东|湖北|湖南|福建|中国|美国|日本|韩国|德国|法国|英国|印度|俄罗斯|加拿大|澳大利亚"
-    r"|意大利|西班牙|巴西|瑞士|新加坡|东京|大阪|首尔|纽约|波士顿|旧金山|伦敦|巴黎|柏林|慕尼黑|维也纳|罗马|莫斯科|悉尼"
-    r"|(?![在于到从去住的是])[一-鿿]{2,4}?(?:省|市|县|分公司|办事处|销售处|办公室)"
-)
 # Of these a place can be the owner, a place of work included; of no warranty and no price.
 _OF_PLACES = frozenset(
     [
@@ -147,7 +141,7 @@ def _in_its_place(thing: str, last: Exchange) -> Filled | None:
 
 def _of_its_kind(thing: str, last: Exchange) -> str | None:
     """What in the last question ``thing`` can stand for: a place for a place, a name for a name."""
-    for kind in (_PLACE, _LATIN, _QUOTED):
+    for kind in (place_pattern(), _LATIN, _QUOTED):
         if kind.fullmatch(thing):
             found = list(dict.fromkeys(kind.findall(last.question)))
             if len(found) == 1:
@@ -210,7 +204,7 @@ def _with_subject(rest: str, question: str, last: Exchange) -> Filled | None:
 
 def _owns(thing: Topic, attribute: str) -> bool:
     """Whether ``attribute`` can be that of ``thing``: a place has few."""
-    return attribute in _OF_PLACES or not _PLACE.fullmatch(thing.name)
+    return attribute in _OF_PLACES or not place_pattern().fullmatch(thing.name)
 
 
 # -------------------------------------------------------------------------------------- topics
@@ -241,7 +235,8 @@ def _subject(question: str) -> str | None:
 
 def _own_names(text: str) -> list[str]:
     """Latin and quoted names, places, and what has the kind of a name at its end; each once."""
-    found = [*_QUOTED.findall(text), *_LATIN.findall(_QUOTED.sub(" ", text)), *_PLACE.findall(text)]
+    unquoted = _LATIN.findall(_QUOTED.sub(" ", text))
+    found = [*_QUOTED.findall(text), *unquoted, *place_pattern().findall(text)]
     inner = {name.strip("《》“”「」") for name in found}
     found += [
         name

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from anabranch.grammar import CHINESE_ASKING
 from anabranch.language import question_terms
 
 # Each is a query: a question of more of them is a list, which the planner takes apart.
@@ -26,7 +27,7 @@ _ASKING_WORDS = re.compile(
     r"\b(?:who|whom|whose|what|when|where|which|why|how)\b"
     r"|\A\W*(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|must)\b"
     r"|\A\W*(?:please\s+)?(?:name|identify|find|list|compare|give|tell|show|explain|describe)\b"
-    r"|[谁誰哪吗嗎呢几幾何]|什么|什麼|多少|怎么|怎麼|怎样|怎樣|多[久长長大高远遠]|是否|是不是|有没有|有沒有"
+    rf"|{CHINESE_ASKING}|呢"
     r"|\A\W*(?:请|請)?(?:列出|找出|比较|比較|说明|說明|介绍|介紹)",
     re.I,
 )

@@ -13,6 +13,8 @@ from functools import lru_cache
 
 import Stemmer
 
+from anabranch.grammar import CHINESE_DEGREE
+
 # Han, kana, hangul, bopomofo, with the extension planes: scripts that are found inside a run.
 _CJK = (
     "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u3130-\u318f\u31f0-\u31ff"
@@ -82,11 +84,8 @@ _CHINESE_NAMING_WORDS = (
     "|邀請|聘請|請求|請假|參與|與會|對象|對外|對手|對抗|反對|針對|相對|絕對"
     "|對話|行為|人為|達到|有效|有機|現在|從事|服從|就業|成就|就職|就讀"
 )
-# "How long, how heavy": what is measured is said by the noun beside it, and 期多 in 保修期多长 is a seam
-# of two words. 许多大学 has no such word in it.
-_CHINESE_DEGREE = (
-    "有?(?<![许許很众眾诸諸最至])多(?:[久长長高重远遠深宽寬厚快贵貴]|大(?![学學家数數型使力夫]))"
-)
+# What is measured is said by the noun beside it, and 期多 in 保修期多长 is a seam of two words.
+_CHINESE_DEGREE = f"有?{CHINESE_DEGREE}"
 _CHINESE_QUESTION = re.compile(
     f"(?P<kept>{_CHINESE_NAMING_WORDS})|{_CHINESE_DEGREE}|"
     + "|".join(re.escape(word) for word in sorted(CHINESE_QUESTION_WORDS, key=len, reverse=True))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from anabranch.grammar import CHINESE_ASKING
 from anabranch.language import fold, has_cjk
 
 _GREETINGS = (
@@ -36,7 +37,7 @@ _REPLY = {
 _ASKS = re.compile(
     r"[?？]|^(?:who|whose|what|when|where|which|why|how|can|could|may|do|does|did|is|are|was|were|"
     r"tell|show|list|compare|explain|describe|find|give|summari[sz]e)\b"
-    r"|[吗呢]|什么|多少|哪|谁|怎|为何|为什么|几|是否|请问|介绍|比较|列出|说明"
+    rf"|{CHINESE_ASKING}|呢|请问|介绍|比较|列出|说明"
 )
 _NO_WORDS = re.compile(r"[^\w\s]+|_")
 

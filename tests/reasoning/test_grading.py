@@ -590,3 +590,58 @@ def test_a_running_number_of_a_file_is_no_label() -> None:
     found = contrast(question, seven, nine)
     assert found is not None
     assert (found.first, found.second) == ("P7", "P9")
+
+
+# -------------------------------------------------------------------- places that no document has
+
+SHANGHAI = passage(
+    "分公司/上海/办公室.md",
+    "上海办公室早上九点开门，晚上六点关门。每天的津贴是八十元。",
+    title="上海办公室",
+)
+GUANGZHOU = passage(
+    "分公司/广州/办公室.md",
+    "广州办公室早上八点开门，晚上六点关门。每天的津贴是六十元。",
+    title="广州办公室",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ("北京办公室早上几点开门？", "北京"),
+        ("慕尼黑办公室早上几点开门？", "慕尼黑"),
+        ("青浦办公室早上几点开门？", "青浦"),
+        ("公司在北京有办公室吗？", "北京"),
+    ],
+)
+async def test_what_is_said_of_other_places_is_no_knowledge_of_this_one(
+    question: str, place: str
+) -> None:
+    grade_ = await grade(question, [SHANGHAI, GUANGZHOU])
+    assert grade_.route == "no_knowledge"
+    assert grade_.missing_slots == (place,)
+    assert repr(place) in grade_.reason
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "上海办公室早上几点开门？",
+        # 天津 is only a seam here.
+        "上海每天津贴是多少元？",
+    ],
+)
+async def test_a_place_that_documents_have_is_answered(question: str) -> None:
+    assert (await grade(question, [SHANGHAI, GUANGZHOU])).route == "answer"
+
+
+async def test_a_place_is_known_in_either_script() -> None:
+    lexicon = lexicon_of(SHANGHAI.chunk.text, GUANGZHOU.chunk.text)
+    assert ask("廣州辦公室幾點開門？", [GUANGZHOU], lexicon).unknown_places == ()
+    assert ask("廣州辦公室幾點開門？", [SHANGHAI], lexicon).unknown_places == ("廣州",)
+
+
+async def test_beside_a_place_that_is_known_one_that_is_not_leaves_a_part_open() -> None:
+    grade_ = await grade("上海办公室和北京办公室早上几点开门？", [SHANGHAI])
+    assert (grade_.route, grade_.answerability) == ("rewrite", "partial")

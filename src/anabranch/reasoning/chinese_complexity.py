@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 
+from anabranch.grammar import CHINESE_ASKING
 from anabranch.written_forms import simplified
 
-_ASKING = (
-    "(?:什么|为什么|为何|怎么|怎样|如何|哪|谁|多少|几|何时|何地|何处|何人|何种|为何|有何|多久|多大|多长|多高|多远|"
-    "多重|是否|能否|吗|呢|孰|啥)"
-)
+_ASKING = f"(?:{CHINESE_ASKING}|呢)"
 _AND = "(?:、|和|与|跟|以及|还有|及)"
 _QUALITY = "(?:多|少|大|小|高|低|长|短|快|慢|贵|便宜|早|晚|先|重|轻|远|近|强|弱|省|好|差|老|年轻|久|划算|合适|适合|安全|严重|有名)"
 # Somebody or something that is what it is to another: reaching it takes that other.

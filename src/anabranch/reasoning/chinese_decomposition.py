@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from anabranch.grammar import CHINESE_ASKING
 from anabranch.reasoning.chinese_complexity import TITLE, WORDS_WITH_AND
 from anabranch.reasoning.chinese_nested import chinese_nested
 
@@ -18,10 +19,6 @@ _AND = "(?:以及|还有|還有|、|和|与|與|跟|及)"
 _ITEM = "[^，。、？?；和与與跟及]{1,16}?"
 _LIST = f"{_ITEM}(?:{_AND}{_ITEM})+"
 _EACH = "(?:分别|分別|各自|各|都|依次|又)"
-_ASKING = (
-    "(?:什么|什麼|为什么|為什麼|为何|為何|怎么|怎麼|怎样|怎樣|如何|哪|谁|誰|多少|几|幾|何|多久|多大|多长|多長|多高|多重|多远|多遠|"
-    "是否|能否|吗|嗎)"
-)
 _DIFFERENCE = (
     "(?:差在哪[里儿裡]?|(?:有|的)?(?:什么|什麼|何|哪些|啥)?(?:的)?(?:主要|根本|最大|本质|本質)?(?:区别|區別|差异|差異|差别|差別|不同|异同|異同|共同点|共同點|"
     "不一样|不一樣|出入|分歧)(?:之处|之處|点|點|的地方)?(?:是什么|是什麼|在哪里|在哪裡|在哪儿|有哪些|吗|嗎|呢)?)"
@@ -74,7 +71,7 @@ def _word(sign: str, words: list[str]) -> str:
 
 
 def _stands(part: str) -> bool:
-    asks = re.search(f"{_ASKING}|有多[^？]{{1,3}}？$", part) is not None
+    asks = re.search(f"{CHINESE_ASKING}|有多[^？]{{1,3}}？$", part) is not None
     whole = all(
         part.count(left) == part.count(right) for left, right in ("《》", "「」", "“”", "（）")
     )
@@ -239,7 +236,7 @@ def _comparison(text: str) -> Parts:
         if items and not what and (shared := _OF_THE_FIRST.match("、".join(items))):
             what, items = shared["what"], [shared["first"], *items[1:]]
         return [(f"{item}的{what}是什么？" if what else f"{item}是什么？", _SIDE) for item in items]
-    if not re.search(_ASKING, text) and (match := _COMPARE_ONLY.match(text)):
+    if not re.search(CHINESE_ASKING, text) and (match := _COMPARE_ONLY.match(text)):
         return [(f"{item}的{match['what']}是什么？", _SIDE) for item in _items(match["items"])]
     return []
 
@@ -249,11 +246,11 @@ def _comparison(text: str) -> Parts:
 # The list ends at 的, or at a word that spreads the question, or at the question itself: nothing
 # else shows where the last name stops.
 _SAME_OF_EACH = re.compile(
-    f"^(?P<place>[^，。、？的]{{1,8}}?在)?(?P<items>{_LIST})(?P<what>的[^，。？?]{{1,14}}?|(?={_EACH}|(?:是|有|在|位于){_ASKING}|几点|幾點|什么时候|什麼時候|何时|多少钱|多少錢))"
-    f"{_EACH}?(?P<asked>(?:是|有|为|為|在|需要|要|于|於|位于|享有|提供|怎么|怎麼|如何)?{_ASKING}.*|怎么[^，]*)$"
+    f"^(?P<place>[^，。、？的]{{1,8}}?在)?(?P<items>{_LIST})(?P<what>的[^，。？?]{{1,14}}?|(?={_EACH}|(?:是|有|在|位于){CHINESE_ASKING}|几点|幾點|什么时候|什麼時候|何时|多少钱|多少錢))"
+    f"{_EACH}?(?P<asked>(?:是|有|为|為|在|需要|要|于|於|位于|享有|提供|怎么|怎麼|如何)?{CHINESE_ASKING}.*|怎么[^，]*)$"
 )
 _ATTRIBUTES = re.compile(
-    f"^(?P<subject>[^，。？?、和与與跟及]{{1,20}}?)的(?P<items>{_LIST}){_EACH}?(?P<asked>(?:是|有|为|為|在)?{_ASKING}.*)$"
+    f"^(?P<subject>[^，。？?、和与與跟及]{{1,20}}?)的(?P<items>{_LIST}){_EACH}?(?P<asked>(?:是|有|为|為|在)?{CHINESE_ASKING}.*)$"
 )
 _ATTRIBUTES_ONLY = re.compile(
     f"^(?P<subject>[^，。？?、]{{2,16}}?)(?P<need>需要)?的(?P<items>{_LIST})$"
@@ -273,7 +270,7 @@ def _enumeration(text: str) -> Parts:
         place = match["place"] or ""
         tail = f"{match['what']}{_one(match['asked'])}？"
         return [(f"{place}{item}{tail}", f"asks about {item}") for item in _items(match["items"])]
-    if not re.search(_ASKING, text) and (match := _ATTRIBUTES_ONLY.match(text)):
+    if not re.search(CHINESE_ASKING, text) and (match := _ATTRIBUTES_ONLY.match(text)):
         found = [item for item in re.split(_AND, match["items"]) if item]
         return [(f"{match['subject']}的{item}是什么？", f"asks about {item}") for item in found]
     return []
@@ -284,7 +281,7 @@ def _enumeration(text: str) -> Parts:
 # A piece that begins with its verb or its asking word has left its subject in the first question.
 _NEEDS_SUBJECT = re.compile(
     "(?:(?:不|没|沒)?(?:有|是|在|应该|應該|应|應|需要|要|该|該|可以|能|会|會|于|於|由|用|何时|何時))?"
-    f"(?:{_ASKING}|何)|(?:需要|应该|應該|可以|采取|採取|造成|导致|導致|带来|帶來|吃|流入|流向|改到|改在|产生|產生|发生|發生|持续|持續|影响|影響|"
+    f"{CHINESE_ASKING}|(?:需要|应该|應該|可以|采取|採取|造成|导致|導致|带来|帶來|吃|流入|流向|改到|改在|产生|產生|发生|發生|持续|持續|影响|影響|"
     "对|對|给|給)"
 )
 _FOLLOWS = re.compile("造成|导致|導致|带来|帶來|采取|採取|吃|影响|影響|产生|產生")
@@ -292,7 +289,7 @@ _FOLLOWS = re.compile("造成|导致|導致|带来|帶來|采取|採取|吃|影�
 _OWNED = re.compile(
     "(?:保修期?|质保期?|售价|单价|价格|价钱|费用|重量|尺寸|高度|宽度|深度|长度|面积|体积|容量|功率|精度|速度|续航|寿命|型号|颜色|材质|材料|外壳|"
     "电池|屏幕|包装|配件|产地|厂家|制造商|供应商|交货期|有效期|负责人|联系人|作者|导演|主演|创始人|地址|电话|邮箱|人口|首都|面积|总部|注册资本)"
-    f"(?:是|有|为|在|由|多[久长長高重大]|要|怎么|如何|{_ASKING})"
+    f"(?:是|有|为|在|由|多[久长長高重大]|要|怎么|如何|{CHINESE_ASKING})"
 )
 _NAMED_FIRST = re.compile("[^，是有在]{2,3}(?:是|有|在)?(?:什么|什麼|多少|几|幾|哪|谁|誰)")
 
@@ -300,10 +297,12 @@ _NAMED_FIRST = re.compile("[^，是有在]{2,3}(?:是|有|在)?(?:什么|什麼|
 def _questions_in_a_row(text: str) -> Parts:
     pieces = [
         piece.strip()
-        for piece in re.split("[？?；;，,]|(?:以及|并且|並且)(?=[^、]*?" + _ASKING + ")", text)
+        for piece in re.split(
+            "[？?；;，,]|(?:以及|并且|並且)(?=[^、]*?" + CHINESE_ASKING + ")", text
+        )
     ]
     pieces = [piece for piece in pieces if piece]
-    if len(pieces) < 2 or not all(re.search(_ASKING, piece) for piece in pieces):
+    if len(pieces) < 2 or not all(re.search(CHINESE_ASKING, piece) for piece in pieces):
         return []
     topic = _topic(pieces[0])
     built = [pieces[0]]
@@ -363,7 +362,7 @@ def _with_topic(piece: str, topic: str | None, first: str) -> str | None:
 def _topic(piece: str) -> str | None:
     """What the first question is about: what stands before its asking words, or after 为什么."""
     before = re.match(
-        f"(?P<topic>[^？]{{2,16}}?)(?:是|有|为|為|在|会|會|應該|应该|可以|需要|要|里|的症状|的原因)?(?:{_ASKING})",
+        f"(?P<topic>[^？]{{2,16}}?)(?:是|有|为|為|在|会|會|應該|应该|可以|需要|要|里|的症状|的原因)?(?:{CHINESE_ASKING})",
         piece,
     )
     if before:

@@ -363,7 +363,8 @@ def specifics(asked: Asked, missing: Sequence[str]) -> tuple[str, ...]:
     An ordinary word that the best passages happen to lack is put in other words there, and of a
     Chinese question what is missing is often only a seam between two words.
     """
-    named = frozenset[str]().union(*asked.cut.names, *asked.unknown_codes)
+    places = [texts.term_set(place) for place in asked.unknown_places]
+    named = frozenset[str]().union(*asked.cut.names, *asked.unknown_codes, *places)
     counted = texts.term_set(" ".join(sorted(asked.cut.numbers)))
     return tuple(term for term in missing if term in named | counted | asked.unknown)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from anabranch import language
+from anabranch.chinese_places import places_in
 from anabranch.lexicon import Lexicon
 from anabranch.reasoning.passages import (
     LIKENESS,
@@ -28,7 +29,7 @@ from anabranch.reasoning.passages import (
 )
 from anabranch.suggestions import expansions
 from anabranch.types import Passage
-from anabranch.written_forms import bare_code, code_joinings, code_pattern, codes
+from anabranch.written_forms import bare_code, code_joinings, code_pattern, codes, simplified
 
 # A name of this many letters that is an edit away from a word of the documents is a slip or
 # another spelling; shorter ones have neighbours by chance.
@@ -49,6 +50,7 @@ class Asked:
     document in scope has, in any inflection; never CJK, whose words the lexicon does not count.
     ``names`` are what the question is about by name or by a number that is as good as one;
     ``unknown_names`` those of them that are made of nothing else, slips apart.
+    ``unknown_places``: places that a Chinese question names and no passage has, as written.
     ``unknown_codes``: of these the model and part numbers, which are written alike in every script.
     ``shortened``: terms that are short for something that the documents spell out.
     ``collection_words``: how long the documents in scope are together; 0 where it is not known.
@@ -61,6 +63,7 @@ class Asked:
     names: tuple[frozenset[str], ...] = ()
     unknown_names: tuple[frozenset[str], ...] = ()
     unknown_codes: tuple[frozenset[str], ...] = ()
+    unknown_places: tuple[str, ...] = ()
     shortened: frozenset[str] = frozenset()
     collection_words: int = 0
 
@@ -107,7 +110,8 @@ def ask(question: str, passages: Sequence[Passage], lexicon: Lexicon) -> Asked:
         if lexicon.words and term not in forms and not language.has_cjk(term)
         and not _is_known(term, question, lexicon)
     )  # fmt: skip
-    names = tuple(dict.fromkeys((*asked.names, *_labels(asked), *unknown_codes)))
+    places = _unknown_places(asked, passages) if lexicon.words else {}
+    names = tuple(dict.fromkeys((*asked.names, *_labels(asked), *unknown_codes, *places)))
     lacked = [name for name in names if name <= unknown and not _is_slip(name, asked, lexicon)]
     return Asked(
         cut=asked,
@@ -115,8 +119,9 @@ def ask(question: str, passages: Sequence[Passage], lexicon: Lexicon) -> Asked:
         other_forms=forms,
         unknown=unknown,
         names=names,
-        unknown_names=tuple(dict.fromkeys((*lacked, *unknown_codes))),
+        unknown_names=tuple(dict.fromkeys((*lacked, *unknown_codes, *places))),
         unknown_codes=unknown_codes,
+        unknown_places=tuple(places.values()),
         shortened=terms & frozenset[str]().union(*(term_set(short) for short, _ in pairs)),
         collection_words=lexicon.word_count,
     )
@@ -151,6 +156,36 @@ def _codes(
         elif found and found.isdisjoint(explained):
             unknown.append(found)
     return known, tuple(dict.fromkeys(unknown))
+
+
+def _unknown_places(asked: CutQuestion, passages: Sequence[Passage]) -> dict[frozenset[str], str]:
+    """The places that a Chinese question names and no passage at hand has, by the pairs of characters that are missing
+    with each: its own, and those that it makes with what stands beside it.
+
+    The lexicon knows no Chinese words. A text search brings up what has the name, so that the passages at hand decide.
+    """
+    if not passages or not language.has_cjk(asked.text):
+        return {}
+    text = simplified(asked.text)
+    found = [
+        simplified(f"{chunk.text}\n{chunk.title}\n{chunk.context}\n{chunk.source}")
+        for chunk in (passage.chunk for passage in passages)
+    ]
+
+    def stands(start: int, end: int) -> bool:
+        return any(text[start:end] in one for one in found)
+
+    unknown: dict[frozenset[str], str] = {}
+    for start, end in places_in(text):
+        # 天津 in 每天津贴 is the seam of two words.
+        if stands(start, end) or (
+            start and stands(start - 1, start + 1) and stands(end - 1, end + 1)
+        ):
+            continue
+        pairs = {language.fold(asked.text[at : at + 2]) for at in range(max(start - 1, 0), end)}
+        if own := pairs & frozenset(asked.terms):
+            unknown[frozenset(own)] = asked.text[start:end]
+    return unknown
 
 
 def _stands(code: str, passages: Sequence[Passage]) -> bool:
