@@ -125,7 +125,25 @@ def test_a_place_has_no_warranty(asked: str, question: str) -> None:
 
 def test_an_attribute_keeps_the_place_as_a_place() -> None:
     turns = ("How many vacation days do I get in Boston?", "20 days [1].")
-    assert on_its_own("And sick days?", *turns) == "What about sick days in Boston?"
+    assert on_its_own("And sick days?", *turns) == "How many sick days do I get in Boston?"
+    turns = ("When does the Boston office open?", "At nine [1].")
+    assert on_its_own("And parking?", *turns) == "What about parking of the Boston office?"
+
+
+@pytest.mark.parametrize(
+    ("asked", "question", "whole"),
+    [
+        ("What is the daily allowance for travel?", "And meals?", "What is the daily allowance for meals?"),
+        ("How many vacation days do I get?", "And sick days?", "How many sick days do I get?"),
+        ("What is the price of the probe?", "And the gauge?", "What is the price of the gauge?"),
+        ("What is the price of the probe?", "And the warranty?", "What is the warranty of the probe?"),
+        ("What does a hotel cost in Lisbon?", "And a meal?", "What does a meal cost in Lisbon?"),
+        ("Who approves travel expenses?", "What about training?", "Who approves training?"),
+        ("What is said about smoking?", "And alcohol?", "What is said about alcohol?"),
+    ],
+)  # fmt: skip
+def test_a_noun_stands_for_the_noun_of_its_kind(asked: str, question: str, whole: str) -> None:
+    assert on_its_own(question, asked, "40 [1].") == whole
 
 
 def test_a_place_named_turns_ago_has_no_warranty_either() -> None:
@@ -303,3 +321,23 @@ def test_an_attribute_is_asked_for_as_the_last_one_was() -> None:
     turns = ("柏林的面积是多少？", "891平方公里。")
     assert on_its_own("人口是多少", *turns) == "柏林的人口是多少？"
     assert on_its_own("人口呢？", *turns) == "柏林的人口是多少？"
+
+
+@pytest.mark.parametrize(
+    ("asked", "question", "whole"),
+    [
+        ("差旅的每日补贴是多少？", "那餐费呢？", "餐费的每日补贴是多少？"),
+        ("出差每天的住宿补贴是多少？", "餐费呢？", "出差每天的餐费补贴是多少？"),
+        ("出差的住宿费每晚最多多少？", "那餐费呢？", "出差的餐费每晚最多多少？"),
+        ("住宿补贴的标准是什么？", "交通呢？", "交通补贴的标准是什么？"),
+        ("申请年假要提前多久？", "那病假呢？", "申请病假要提前多久？"),
+        ("公司对吸烟有什么规定？", "喝酒呢？", "公司对喝酒有什么规定？"),
+        ("探头的价格是多少？", "保修期呢？", "探头的保修期是多少？"),
+        # No place stands for it.
+        ("上海的餐补是多少？", "住宿呢？", "上海的住宿是多少？"),
+    ],
+)
+def test_a_chinese_noun_stands_for_the_noun_of_its_kind(
+    asked: str, question: str, whole: str
+) -> None:
+    assert on_its_own(question, asked, "40。") == whole

@@ -50,6 +50,16 @@ _THERE = re.compile(r"(?<![一-鿿])(?:那里|那儿|那边)")
 _ITS = re.compile(r"(?<![一-鿿])其(?![他它中实余次间])")
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9+#.&-]*(?:\s+[A-Z0-9][A-Za-z0-9+#.&-]*)*")
 _QUOTED = re.compile(r"《[^》]{1,30}》|“[^”]{2,30}”|「[^」]{2,30}」")
+# What there is for one thing or another; the word before it says for which: 住宿补贴, 差旅规定.
+_FOR_SOMETHING = "(?:补贴|补助|津贴|费用|预算|标准|额度|限额|上限|政策|规定|制度|流程|手续|期限|押金|合同|保险|培训)"
+_EACH = "每[日天晚月年周次人]"
+_WHAT_FOR = re.compile(
+    rf"(?:^|的|{_EACH})(?P<what>(?!{_EACH}|{_FOR_SOMETHING})(?:(?!的)[一-鿿]){{2,4}}?)(?={_FOR_SOMETHING})"
+)
+# 对吸烟有什么规定, 关于吸烟的规定.
+_ABOUT = re.compile(r"(?:对于?|关于|有关)(?P<what>(?:(?![的有是])[一-鿿]){2,6})(?=有|的|是)")
+# What a subject ends at.
+_GOES_ON = r"(?=[是有在为要需能可应由怎如几多每最]|什么|$)"
 # Of these a place can be the owner, a place of work included; of no warranty and no price.
 _OF_PLACES = frozenset(
     [
@@ -120,7 +130,7 @@ def _in_its_place(thing: str, last: Exchange) -> Filled | None:
     if not thing or _OTHER.fullmatch(thing):
         return None
     if last.thing and (whose or (re.fullmatch(_ATTRIBUTE, thing) and _owns(last.thing, thing))):
-        name = _bare(last.thing.name)
+        name = re.sub(rf"的{_ATTRIBUTE}$", "", _bare(last.thing.name))
         # Asked as the last attribute was: 面积是多少 makes 人口是多少 of 人口呢.
         asked = re.search(
             rf"的{_ATTRIBUTE}(?P<asked>(?:是|有|为)?(?:{_ASKING.pattern}).*)$",
@@ -146,12 +156,33 @@ def _of_its_kind(thing: str, last: Exchange) -> str | None:
             found = list(dict.fromkeys(kind.findall(last.question)))
             if len(found) == 1:
                 return str(found[0])
-    if not _LATIN.search(thing):
-        # 病假呢 after 年假有几天: words of one kind end alike.
-        alike = re.findall(rf"[一-鿿]{{{len(thing) - 1}}}{thing[-1]}", last.question)
-        if len(thing) in (2, 3) and len(alike) == 1 and not _ASKING.search(alike[0]):
-            return str(alike[0])
-    return last.thing.name if last.thing and last.thing.name in last.question else None
+    if plain := None if _LATIN.search(thing) else _plain(thing, last.question):
+        return plain
+    if last.thing is None or last.thing.name not in last.question:
+        return None
+    owner, _, owned = last.thing.name.partition("的")
+    if not owned:
+        behind = re.search(rf"{re.escape(owner)}的([一-鿿]{{2,6}}?){_GOES_ON}", last.question)
+        owned = behind[1] if behind and place_pattern().fullmatch(owner) else ""
+    # 住宿呢 after 上海的餐补是多少: no place stands for it.
+    return owned if owned and place_pattern().fullmatch(owner) else owner
+
+
+def _plain(thing: str, question: str) -> str | None:
+    """The word of ``question`` that another plain word can stand for: one that ends alike, or what something is for."""
+    text = question.strip(_END)
+    # 餐费呢 after 出差的住宿费最多多少: words of one kind end alike.
+    whole = re.findall(rf"(?:^|的)([一-鿿]{{1,2}}{thing[-1]}){_GOES_ON}", text)
+    if len(whole) == 1:
+        return str(whole[0])
+    alike = re.findall(rf"[一-鿿]{{{len(thing) - 1}}}{thing[-1]}", text)
+    if len(thing) in (2, 3) and len(alike) == 1 and not _ASKING.search(alike[0]):
+        return str(alike[0])
+    for pattern in (_WHAT_FOR, _ABOUT):
+        found = [match["what"] for match in pattern.finditer(text)]
+        if len(found) == 1:
+            return found[0]
+    return None
 
 
 # ------------------------------------------------------------------------- pointing and omitting

@@ -39,18 +39,21 @@ _ASKS_INSIDE = re.compile(rf"\b{ASKING}\b", re.IGNORECASE)
 _HAS_VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
 _LONGEST_FRAGMENT = 6
 _LONGEST_REPLY = 8
+_LONGEST_NOUN = 3
 # Up to here an answer is a name or a phrase rather than a report.
 _SHORT_ANSWER = 12
 # What a phrase of an earlier question ends at.
 _PHRASE_END = rf"(?=\s+(?:{_PREPOSITION}|and|or|{AUXILIARY}|who|which|that|when|where|while|if|as)\b|[?.!,;:]|$)"
 _PLACE = re.compile(r"\b(?:in|at)\s+(?:the\s+)?[A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*")
 # What has to be something's, without a word of whose.
-_ATTRIBUTE = re.compile(
-    r"\b(?P<attribute>the\s+(?:(?:standard|total|list|current|maximum|minimum)\s+)?(?:warranty|guarantee|price|cost|weight|size"
+_ATTRIBUTE_OF = (
+    r"the\s+(?:(?:standard|total|list|current|maximum|minimum)\s+)?(?:warranty|guarantee|price|cost|weight|size"
     r"|dimensions|colou?r|battery(?:\s+life)?|accuracy|capacity|life\s?span|range|housing|display|firmware|calibration|manual"
     r"|delivery\s+time|release\s+date|population|capital|symptoms|side\s+effects|causes?|treatments?|advantages"
-    r"|disadvantages|benefits|drawbacks|features|specifications|author|director|founder|plot))"
-    r"(?!\s+(?:of|for|in|on|at|to|that|which|when|if)\b|['’-]|\s+[A-Z])\b",
+    r"|disadvantages|benefits|drawbacks|features|specifications|author|director|founder|plot)"
+)
+_ATTRIBUTE = re.compile(
+    rf"\b(?P<attribute>{_ATTRIBUTE_OF})(?!\s+(?:of|for|in|on|at|to|that|which|when|if)\b|['’-]|\s+[A-Z])\b",
     re.IGNORECASE,
 )
 _LONGEST_OWNED = 9
@@ -58,6 +61,15 @@ _LONGEST_OWNED = 9
 _OF_PLACES = re.compile(r"population|capital|size", re.IGNORECASE)
 _PLACE_NOUN = r"(?:office|branch|site|plant|factory|store|shop|warehouse|campus|lab|laborator(?:y|ies)|area|region|airport|station)s?"
 _INSIDE = r"(?:in|at|near|around|within|inside|outside|throughout)"
+# What is counted, who does something to what, and what something is for: where a plain noun can stand for another.
+_NOUNS = r"(?:(?!(?:is|are|was|were|does|did|will)\b)[a-z][a-z-]+\s+){0,2}?[a-z][a-z-]+"
+_PLACES_OF_NOUNS = (
+    re.compile(rf"\bhow\s+(?:many|much)\s+(?P<noun>{_NOUNS})(?=\s+{AUXILIARY}\b)", re.IGNORECASE),
+    re.compile(rf"\b(?:for|about)\s+(?P<noun>{_NOUNS}){_PHRASE_END}"),
+    re.compile(rf"\b(?:of|on|with)\s+(?P<noun>(?:the\s+)?{_NOUNS}){_PHRASE_END}"),
+    re.compile(rf"^who\s+[a-z]+(?:s|ed)\s+(?P<noun>(?:the\s+)?{_NOUNS})(?=[?.!]*$)", re.IGNORECASE),
+)
+_WITH_ARTICLE = re.compile(rf"\ban?\s+(?:{_NOUNS})(?=\s|[?.!]*$)")
 # "And the other one?": which, only the user knows.
 _OTHER = re.compile(
     r"(?:the |that |those |any |all )?(?:other|others|another|remaining|rest)(?: (?:one|ones|two|thing|things))?",
@@ -138,12 +150,37 @@ def _in_its_place(rest: str, last: Exchange) -> Filled | None:
     if old is not None:
         text = last.question.replace(old, thing, 1)
         return Filled(text, (f"the question, {thing!r} for {old!r} (turn {last.turn})",))
+    if place is None and not _is_name(thing) and (plain := _plain(thing, last.question)):
+        text = last.question.replace(plain, thing, 1)
+        return Filled(text, (f"the question, {thing!r} for {plain!r} (turn {last.turn})",))
     if place is None and not _is_name(thing) and len(named) == 1:
         subject = with_article(named[0], last.question, "the")
+        site = re.search(rf"\b{re.escape(named[0])}\s+{_PLACE_NOUN}\b", last.question)
+        subject = f"the {site.group()}" if site else subject
         behind = re.search(rf"\b{_INSIDE}\s+{re.escape(named[0])}\b", last.question)
         whole = f"{thing} {behind.group()}" if behind else f"{thing} of {subject}"
         return Filled(f"What about {whole}?", (told(thing, whole, last.turn),))
     return _joined(rest, last)
+
+
+def _plain(thing: str, question: str) -> str | None:
+    """The plain noun of ``question`` that another one can stand for: what is counted, what something is for.
+
+    An attribute ("the warranty") stands for an attribute, and one of several ("a meal") for one of several.
+    """
+    if len(thing.split()) > _LONGEST_NOUN:
+        return None
+    if _ATTRIBUTE.fullmatch(thing):
+        found = re.findall(rf"\b({_ATTRIBUTE_OF})\s+(?:of|for)\b", question, re.IGNORECASE)
+        return str(found[0]) if len(found) == 1 else None
+    if re.match(r"an?\s", thing):
+        found = _WITH_ARTICLE.findall(question)
+        return str(found[0]) if len(found) == 1 else None
+    for pattern in _PLACES_OF_NOUNS:
+        found = [match["noun"] for match in pattern.finditer(question)]
+        if len(found) == 1 and question.count(found[0]) == 1:
+            return str(found[0])
+    return None
 
 
 def _phrase_behind(preposition: str, question: str) -> str | None:
