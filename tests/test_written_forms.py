@@ -11,6 +11,7 @@ from anabranch.written_forms import (
     code_pattern,
     codes,
     number_forms,
+    number_pattern,
     other_script,
     says_another_code,
     simplified,
@@ -37,6 +38,27 @@ def test_every_number_leads_to_its_words_and_back() -> None:
 
 def test_a_letter_alone_is_no_number() -> None:
     assert number_forms("i") == number_forms("v") == number_forms("x") == ()
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "stands"),
+    [
+        ("2", "World War II", True),
+        ("2", "Two halves", True),
+        ("13", "its thirteenth season", True),
+        ("13", "the 13th season", True),
+        ("10000", "10,000 runs", True),
+        ("1,000", "$1000", True),
+        ("3", "Three-point line", True),
+        ("4", "4.5 metres", False),
+        ("4", "an iv drip", False),
+        ("42", "in 1942", False),
+        # It stands in nearly every text.
+        ("1", "one of them", False),
+    ],
+)
+def test_a_number_is_found_however_it_is_written(number: str, text: str, stands: bool) -> None:
+    assert (number_pattern(number).search(text) is not None) is stands
 
 
 def test_a_unit_is_written_out() -> None:

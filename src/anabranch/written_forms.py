@@ -45,6 +45,24 @@ def number_forms(word: str) -> tuple[str, ...]:
     return _number_forms().get(word, ())
 
 
+@lru_cache(maxsize=1024)
+def number_pattern(number: str) -> re.Pattern[str]:
+    """A number of digits in whatever way a text has it: 13 as thirteen, thirteenth, 13th or XIII, 10000 as 10,000.
+
+    Not "1" as "one" or "first", which stand in nearly every text, nor in another form above 99.
+    """
+    plain = number.replace(",", "")
+    written = [plain, number]
+    if plain.isdigit() and 1 < int(plain) < 100:
+        numbered = f"{int(plain)}{_ordinal_ending(int(plain))}"
+        written += [*number_forms(plain), numbered, _ordinal_in_words(int(plain))]
+    elif plain.isdigit():
+        written.append(f"{int(plain):,}")
+    # Roman numerals are capitals; words may begin a sentence.
+    forms = (re.escape(form) if form.isupper() else f"(?i:{re.escape(form)})" for form in written)
+    return re.compile(rf"(?<![\w.])(?:{'|'.join(forms)})(?!\w|[.,]\d)")
+
+
 @cache
 def _number_forms() -> Mapping[str, tuple[str, ...]]:
     forms: dict[str, tuple[str, ...]] = {}

@@ -592,6 +592,17 @@ def test_a_running_number_of_a_file_is_no_label() -> None:
     assert (found.first, found.second) == ("P7", "P9")
 
 
+async def test_a_number_that_is_written_otherwise_is_not_missing() -> None:
+    question = "When did season 4 of The Heron end?"
+    texts = (
+        "The fourth season of The Heron ended in May.",
+        "The Heron is a series; it ended in May.",
+    )
+    fourth, none = [await grade(question, [passage("a.md", text)]) for text in texts]
+    assert (fourth.features["numbers_absent"], none.features["numbers_absent"]) == (0.0, 1.0)
+    assert fourth.confidence > none.confidence
+
+
 # -------------------------------------------------------------------- places that no document has
 
 SHANGHAI = passage(

@@ -29,7 +29,14 @@ from anabranch.reasoning.passages import (
 )
 from anabranch.suggestions import expansions
 from anabranch.types import Passage
-from anabranch.written_forms import bare_code, code_joinings, code_pattern, codes, simplified
+from anabranch.written_forms import (
+    bare_code,
+    code_joinings,
+    code_pattern,
+    codes,
+    number_pattern,
+    simplified,
+)
 
 # A name of this many letters that is an edit away from a word of the documents is a slip or
 # another spelling; shorter ones have neighbours by chance.
@@ -297,7 +304,12 @@ def match(asked: Asked, passage: Passage) -> Match:
         windows=tuple(windows),
         matched_terms=most,
         bigrams=pairs & text.bigrams if pairs else pairs,
-        numbers=text.numbers & asked.cut.numbers,
+        numbers=text.numbers & asked.cut.numbers
+        | {
+            number
+            for number in asked.cut.numbers - text.numbers
+            if number_pattern(number).search(f"{chunk.title}\n{chunk.text}")
+        },
         spelled_out=any(term in held and term not in whole for term in asked.shortened),
         titled=_share(term_set(chunk.title), frozenset(asked.cut.terms)),
         run=_longest_run(asked.cut.terms, text, pairs) if pairs & text.bigrams else int(bool(held)),
