@@ -466,3 +466,40 @@ async def test_a_row_of_another_part_number_is_not_quoted(asked: str) -> None:
     said = (await answer(f"Who supplies the drive belt {asked}?", table)).text
     assert "Corvo" in said
     assert "Aldenrath" not in said
+
+
+async def test_beside_what_has_the_value_asked_for_nothing_lesser_stands_without_one() -> None:
+    gauge = evidence(
+        1, "Noor Vass leads the Kestrel. The Kestrel is mounted on roofs. It is light."
+    )
+    price = evidence(2, "The price of the Kestrel is low. A cable leads to the mast.")
+    made = await answer("Who leads the Kestrel?", gauge, price)
+    assert made.text == "Noor Vass leads the Kestrel. [1]"
+    mast = evidence(1, "The mast was erected in 1987. The mast is painted in red. It is tall.")
+    footing = evidence(2, "A mast needs a footing. It was erected by hand.")
+    made = await answer("When was the mast erected?", mast, footing)
+    assert made.text == "The mast was erected in 1987. [1]"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "said"),
+    [
+        (
+            "Is the office open at weekends?",
+            "The office opens at nine. It is closed on Saturday and Sunday. The office is bright.",
+            "It is closed on Saturday and Sunday.",
+        ),
+        (
+            "What was the revenue of last year?",
+            "Last year was long. Sales came to 12 million euros. The year before was cold.",
+            "Sales came to 12 million euros.",
+        ),
+        (
+            "办公室周末开门吗？",
+            "办公室九点开门。周六上午只接待预约客户。",
+            "周六上午只接待预约客户。",
+        ),
+    ],
+)
+async def test_other_words_for_the_same_are_quoted(question: str, text: str, said: str) -> None:
+    assert said in (await answer(question, evidence(1, text))).text

@@ -64,6 +64,7 @@ class LocalAnswerer:
             Choice(),
             disputed=disputed_places(question, evidence),
             with_antecedents=not is_yes_no(question),
+            question=question,
         )
         if lead:
             return _answer([(lead, chosen)], evidence)

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from anabranch import conflicts, language
+from anabranch.reasoning.asked_for import kind_asked
 from anabranch.reasoning.named_thing import of_the_named
 from anabranch.reasoning.presenting import Unit
-from anabranch.reasoning.weighing import Candidate, PieceModel, weigh
+from anabranch.reasoning.weighing import Candidate, PieceModel, gives, weigh
 from anabranch.types import Evidence
 
 MOST_SENTENCES = 4
@@ -18,6 +19,8 @@ _MOST_CHARACTERS = 600
 # squad2 and nq_open (400 questions each) this shows about three sentences; at .27 it was a third of
 # a sentence less, and one answer in a hundred was not among them.
 _WORTH_SHOWING = 0.15
+# What lacks the kind of value that is asked for, where the best one has it, has to be so much likelier.
+_WITHOUT_VALUE = 2.0
 # In a line about one part of a question a reader looks for less.
 _UNRELATED = 0.7
 # What follows the best sentence, or leads to it, is more likely than the same words elsewhere.
@@ -91,11 +94,13 @@ def choose(
     worth: float = _WORTH_SHOWING,
     worth_again: float = _WORTH_SHOWING,
     with_antecedents: bool = True,
+    question: str = "",
 ) -> list[Candidate]:
     """The best candidates that fit, best first; with one side of a dispute comes the other.
 
     ``worth`` is the least likelihood of a further one, compared with the best; ``worth_again`` that
-    of one with no word of the question that was not there yet.
+    of one with no word of the question that was not there yet. A piece without the kind of value that ``question``
+    asks for needs more.
     """
     chosen: list[Candidate] = []
 
@@ -106,6 +111,12 @@ def choose(
     for candidate in _nearest_first(ranked):
         said = frozenset[str]().union(*(one.asked for one in chosen))
         least = worth if candidate.asked - said else worth_again
+        if (
+            chosen
+            and kind_asked(question)
+            and gives(question, chosen[0]) > gives(question, candidate)
+        ):
+            least *= _WITHOUT_VALUE
         if chosen and not _adds_to(chosen, candidate, least):
             continue
         count = len(chosen)

@@ -53,6 +53,8 @@ _TABLE = (
     ("", "", "面积", "area"),
     ("", "", "温度", "temperature"),
     ("", "", "精度", "accuracy"),
+    (r"(?P<words>revenues?|turnover)", "", "营业额 营收 销售额", "sales revenue turnover"),
+    (r"(?P<words>weekends?)", "", "周末 周六 周日 星期六 星期日 双休日", "Saturday Sunday weekend"),
 )  # fmt: skip
 _ENGLISH = [
     (re.compile(rf"\b{verbs}\b", re.I), number)
