@@ -66,6 +66,24 @@ def test_evidence_is_given_with_an_answer_only_and_nearest_otherwise(
     assert (outcome.resume is None) == (outcome.clarification is None)
 
 
+@pytest.mark.parametrize(
+    ("changes", "plan", "doubted"),
+    [
+        ({"confidence": 0.04}, (), True),
+        ({"confidence": 0.5}, (), False),
+        # Its parts were each graded for itself.
+        ({"confidence": 0.04}, ("How much leave in Berlin?", "How much in Boston?"), False),
+        # Which says already that something is missing.
+        ({"confidence": 0.04, "status": "partial"}, (), False),
+    ],
+)
+def test_an_answer_beside_a_low_confidence_is_doubted(
+    changes: dict[str, Any], plan: tuple[str, ...], doubted: bool
+) -> None:
+    outcome = finished(facts(plan=plan), conclusion(**changes))
+    assert any("confidence 0.04" in notice for notice in outcome.notices) is doubted
+
+
 def test_what_the_token_budget_cost_is_listed() -> None:
     outcome = finished(facts(), conclusion("answerable", "a", "b" * 900), context_tokens=100)
     assert [item.reason for item in outcome.left_out] == ["budget"]

@@ -43,6 +43,8 @@ from anabranch.types import (
 )
 
 QUERY_HITS_SHOWN = 20
+# Below it an answer is more often none than one: docs/judgement.md has the figures.
+DOUBTFUL = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +116,24 @@ def finish(facts: RunFacts, conclusion: Conclusion, context: RequestContext) -> 
         elapsed_ms=(time.perf_counter() - context.started) * 1000,
         notices=(
             *question_notices(facts.effective_question, context.parts.embedder.languages),
+            *_doubts(facts, conclusion),
             *context.notices,
         ),
     )
     return RagRun(outcome, conclusion.passages)
+
+
+def _doubts(facts: RunFacts, conclusion: Conclusion) -> tuple[str, ...]:
+    """What is to be said where the status goes by the topic, and the confidence does not go with it.
+
+    Of a question in parts each part is graded for itself; the whole's confidence says less.
+    """
+    if conclusion.status != "answerable" or conclusion.confidence >= DOUBTFUL or facts.plan:
+        return ()
+    return (
+        f"The documents are about this, but it is doubtful that they say what is asked "
+        f"(confidence {conclusion.confidence:.2f}). Read the quoted passages before you rely on them.",
+    )
 
 
 def _with_settled(facts: RunFacts, conclusion: Conclusion) -> RunFacts:
