@@ -8,6 +8,7 @@ from anabranch.reasoning.asked_for import (
     asks_extreme,
     asks_when,
     asks_yes_or_no,
+    attribute_asked,
     is_negated,
     kind_asked,
     units_asked,
@@ -81,3 +82,21 @@ def test_the_units_that_an_answer_has(question: str, unit: str) -> None:
 
 def test_any_value_will_do_where_no_unit_is_told() -> None:
     assert units_asked("How many devices are there?") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("question", "attribute"),
+    [
+        ("What is the rent of the office?", "rent"),
+        ("What is the maximum daily allowance for travel?", "allowance"),
+        ("How much rent does the company pay?", "rent"),
+        ("How many desks are there?", "desks"),
+        ("How much does it cost?", ""),
+        ("What is a gauge?", ""),
+        ("办公室的租金是多少？", "租金"),
+        ("经销商的余款怎么付？", "余款"),
+        ("什么是年假？", ""),
+    ],
+)
+def test_what_is_asked_of_something(question: str, attribute: str) -> None:
+    assert attribute_asked(question) == attribute

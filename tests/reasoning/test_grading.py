@@ -603,6 +603,32 @@ async def test_a_number_that_is_written_otherwise_is_not_missing() -> None:
     assert fourth.confidence > none.confidence
 
 
+@pytest.mark.parametrize(
+    ("question", "attribute", "known"),
+    [
+        ("What is the rent of the office in Berlin?", "rent", "address"),
+        ("柏林办公室的租金是多少？", "租金", "地址"),
+    ],
+)
+async def test_what_no_document_has_a_word_for_is_a_part_that_is_missing(
+    question: str, attribute: str, known: str
+) -> None:
+    text = "The office in Berlin is at the canal. The address of the office is Quay 4. 柏林办公室的地址是河边路四号。"
+    office = passage("office.md", text, similarity=0.9)
+    lexicon = combine([mine(text)])
+    found = await LocalGrader().grade(question, [office], history=(), lexicon=lexicon)
+    assert (found.relevance, found.answerability) == ("weak", "partial")
+    assert found.missing_slots == (attribute,)
+    asked = ask(question.replace(attribute, known), [office], lexicon)
+    assert asked.unknown_attribute == ""
+
+
+async def test_a_slip_in_what_is_asked_is_no_unknown_thing() -> None:
+    lexicon = lexicon_of("The allowance is paid each month.")
+    assert ask("What is the alowance for travel?", [], lexicon).unknown_attribute == ""
+    assert ask("What is the pension for drivers?", [], lexicon).unknown_attribute == "pension"
+
+
 # -------------------------------------------------------------------- places that no document has
 
 SHANGHAI = passage(

@@ -110,6 +110,23 @@ def without_overview(question: str) -> str:
     return _OVERVIEW.sub(" ", question)
 
 
+# "What is the rent of", "how much rent does", 办公室的租金是多少: what is asked of something.
+_ATTRIBUTE = re.compile(
+    r"^\W*(?:what\s+(?:is|are|was|were)\s+(?:the|our|your|my)\s+(?:[a-z-]+\s+){0,2}?(?P<of>[a-z][a-z-]+)\s+(?:of|for)\b"
+    r"|how\s+(?:much|many)\s+(?:[a-z-]+\s+)??(?P<much>(?!(?:is|are|was|were|do|does|did|can|may|will)\b)[a-z][a-z-]+)"
+    r"\s+(?:is|are|was|were|do|does|did|can|may|must|will|has|have)\b)"
+    r"|的(?P<chinese>[\u4e00-\u9fff]{2,4}?)(?:是|有|为|要|需)?(?:多[少久长大高重]|什么|几[个天年月元]|怎么|如何)",
+    re.IGNORECASE,
+)
+
+
+@_once
+def attribute_asked(question: str) -> str:
+    """What is asked of something: "rent" of "What is the rent of the office?"; empty where that is not plain."""
+    found = _ATTRIBUTE.search(question)
+    return next((name for name in found.groups() if name), "") if found else ""
+
+
 @_once
 def units_asked(question: str) -> frozenset[str]:
     """The units of ``values.py`` that tell an answer from another figure; empty where any will do."""

@@ -292,10 +292,18 @@ def _judged(
     if about_another and unknown >= _TELLING_NAME:
         topic, confidence = 0.0, min(confidence, _ABOUT_ANOTHER)
     verdict = _verdict(model, topic)
+    if asked.unknown_attribute and verdict.answerability == "sufficient":
+        # "The rent of the office": all that is known of is the office.
+        return _Verdict("weak", "partial"), confidence * (1.0 - _weight(asked, [_attribute(asked)]))
     if unknown >= _NAME_OF_A_PART and verdict.answerability == "sufficient":
         # "Leave in Berlin and hotels in Munich": what is there answers a part at most.
         return _Verdict("weak", "partial"), confidence * (1.0 - unknown)
     return verdict, confidence
+
+
+def _attribute(asked: Asked) -> frozenset[str]:
+    """The terms of what is asked and no document has."""
+    return texts.term_set(asked.unknown_attribute) & frozenset(asked.cut.terms)
 
 
 def _verdict(model: GradeModel, topic: float) -> _Verdict:
@@ -364,7 +372,9 @@ def specifics(asked: Asked, missing: Sequence[str]) -> tuple[str, ...]:
     Chinese question what is missing is often only a seam between two words.
     """
     places = [texts.term_set(place) for place in asked.unknown_places]
-    named = frozenset[str]().union(*asked.cut.names, *asked.unknown_codes, *places)
+    named = frozenset[str]().union(
+        *asked.cut.names, *asked.unknown_codes, *places, _attribute(asked)
+    )
     counted = texts.term_set(" ".join(sorted(asked.cut.numbers)))
     return tuple(term for term in missing if term in named | counted | asked.unknown)
 

@@ -15,6 +15,7 @@ from itertools import pairwise
 from anabranch import language
 from anabranch.chinese_places import places_in
 from anabranch.lexicon import Lexicon
+from anabranch.reasoning.asked_for import attribute_asked
 from anabranch.reasoning.passages import (
     LIKENESS,
     SAME_BEGINNING,
@@ -58,6 +59,7 @@ class Asked:
     ``names`` are what the question is about by name or by a number that is as good as one;
     ``unknown_names`` those of them that are made of nothing else, slips apart.
     ``unknown_places``: places that a Chinese question names and no passage has, as written.
+    ``unknown_attribute``: what is asked of something, where no document has the word for it.
     ``unknown_codes``: of these the model and part numbers, which are written alike in every script.
     ``shortened``: terms that are short for something that the documents spell out.
     ``collection_words``: how long the documents in scope are together; 0 where it is not known.
@@ -71,6 +73,7 @@ class Asked:
     unknown_names: tuple[frozenset[str], ...] = ()
     unknown_codes: tuple[frozenset[str], ...] = ()
     unknown_places: tuple[str, ...] = ()
+    unknown_attribute: str = ""
     shortened: frozenset[str] = frozenset()
     collection_words: int = 0
 
@@ -129,6 +132,7 @@ def ask(question: str, passages: Sequence[Passage], lexicon: Lexicon) -> Asked:
         unknown_names=tuple(dict.fromkeys((*lacked, *unknown_codes, *places))),
         unknown_codes=unknown_codes,
         unknown_places=tuple(places.values()),
+        unknown_attribute=_unknown_attribute(asked, unknown, lexicon),
         shortened=terms & frozenset[str]().union(*(term_set(short) for short, _ in pairs)),
         collection_words=lexicon.word_count,
     )
@@ -163,6 +167,21 @@ def _codes(
         elif found and found.isdisjoint(explained):
             unknown.append(found)
     return known, tuple(dict.fromkeys(unknown))
+
+
+def _unknown_attribute(asked: CutQuestion, unknown: frozenset[str], lexicon: Lexicon) -> str:
+    """What is asked of something, where no document has the word; of a Chinese one, one of its characters."""
+    attribute = attribute_asked(asked.text)
+    if not attribute or not lexicon.words:
+        return ""
+    if language.has_cjk(attribute):
+        lacks = any(language.fold(character) not in lexicon.words for character in attribute)
+        # An index of an earlier version has no Chinese in its lexicon.
+        knows = lacks and any(len(word) == 1 and language.has_cjk(word) for word in lexicon.words)
+        return attribute if knows else ""
+    terms = term_set(attribute)
+    is_slip = _is_slip(terms, asked, lexicon)
+    return attribute if terms and terms <= unknown and not is_slip else ""
 
 
 def _unknown_places(asked: CutQuestion, passages: Sequence[Passage]) -> dict[frozenset[str], str]:
