@@ -83,6 +83,15 @@ def test_initials_count_with_and_without_joining_words() -> None:
     assert "terms of service" in lexicon.phrases["ts"]
 
 
+@pytest.mark.parametrize("repeats", [3, 5_000], ids=["short", "long"])
+def test_a_phrase_is_counted_alike_in_a_short_paragraph_and_in_a_huge_one(repeats: int) -> None:
+    text = "The back-end data 保修 retention policy—see the data retention policy. " * repeats
+    mined = mine(text)
+    assert mined.phrases["drp"]["data retention policy"] == repeats
+    assert mined.phrases["bed"]["back end data"] == repeats
+    assert mined.phrases["dr"]["data retention"] == repeats  # not where 保修 stands in between
+
+
 def test_what_is_kept_of_a_long_document_is_bounded() -> None:
     source = random.Random(7)
     vocabulary = ["".join(source.choices(string.ascii_lowercase, k=6)) for _ in range(300)]

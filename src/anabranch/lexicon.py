@@ -130,7 +130,8 @@ def _phrases(text: str, *, word_count: int) -> dict[str, Mapping[str, int]]:
     """Initials -> phrases with counts. A phrase in a heading counts twice: it names something."""
     counts: Counter[str] = Counter()
     for line, weight in blocks(text):
-        counts.update(weight * [name for run in sequences(line) for name in names_in(run)])
+        for _ in range(weight):
+            counts.update(name for run in sequences(line) for name in names_in(run))
     kept = _most({phrase: count for phrase, count in counts.items() if count > 1}, MOST_PHRASES)
     if word_count <= SHORT_DOCUMENT_WORDS:
         single = [(phrase, 1) for phrase, count in counts.items() if count == 1]

@@ -59,6 +59,8 @@ COMMON_WORDS = (
 )
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _WORDS = re.compile(f"({WORD.pattern})")
+# Splitting a paragraph is faster, and has all its words in memory: 20 times its size.
+_LONGEST_SPLIT = 100_000
 _BETWEEN_WORDS = " \n*_`\"'“”"
 _HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]")
 
@@ -101,8 +103,17 @@ def sequences(text: str) -> Iterator[list[str]]:
 
 def _apart(text: str) -> Iterator[tuple[str, str]]:
     """Each word of the text, with what stands between it and the one before."""
+    if len(text) > _LONGEST_SPLIT:
+        return _one_by_one(text)
     parts = _WORDS.split(text)
     return zip(parts[::2], parts[1::2], strict=False)  # without what stands after the last
+
+
+def _one_by_one(text: str) -> Iterator[tuple[str, str]]:
+    end = 0
+    for match in WORD.finditer(text):
+        yield text[end : match.start()], match.group()
+        end = match.end()
 
 
 def names_in(sequence: list[str]) -> list[str]:
