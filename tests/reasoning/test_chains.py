@@ -128,3 +128,39 @@ def test_parts_are_nested_where_the_second_has_all_of_the_first(
     parts: tuple[str, ...], nested: bool
 ) -> None:
     assert is_nested([SubQuestion(str(n), part) for n, part in enumerate(parts)]) is nested
+
+
+async def test_what_is_said_of_the_next_thing_and_not_of_its_neighbour_is_quoted_in_order() -> None:
+    """ "It costs" is said of the product before it, and of another one if what stands between is moved."""
+    teams = evidence(
+        1, "Teams", "The Meadow team maintains the Osprey gateway. The Summit team maintains the Heron display."
+    )  # fmt: skip
+    catalogue = evidence(
+        2,
+        "Catalogue",
+        "The Kestrel sensor is sold in Lisbon. It costs 149 euros and has a warranty of 24 months. Its battery "
+        "lasts 18 months. The Osprey gateway is sold in Berlin. It costs 420 euros and has a warranty of 36 months.",
+    )
+    made = await answer(
+        "What is the warranty of the product that the Meadow team maintains?", teams, catalogue
+    )
+    assert "warranty of 36 months" in made.text
+    assert "24 months" not in made.text.split("The Osprey gateway is sold")[-1]
+    places = [catalogue.text.index(one.quote) for one in made.citations if one.evidence == "e2"]
+    assert len(places) > 1
+    assert places == sorted(places)
+
+
+async def test_beside_a_chain_nothing_points_back_to_what_is_not_quoted() -> None:
+    teams = evidence(1, "Teams", "The Meadow team maintains the Osprey gateway.")
+    torn = evidence(
+        2,
+        "Catalogue",
+        "It costs 149 euros and has a warranty of 24 months. Its battery lasts 18 months. "
+        "The Osprey gateway is sold in Berlin. It costs 420 euros and has a warranty of 36 months.",
+    )
+    made = await answer(
+        "What is the warranty of the product that the Meadow team maintains?", teams, torn
+    )
+    assert "warranty of 36 months" in made.text
+    assert "149" not in made.text

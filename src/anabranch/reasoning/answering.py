@@ -21,6 +21,7 @@ from anabranch.reasoning.choosing import (
     fitting,
     in_order,
     is_yes_no,
+    understood,
 )
 from anabranch.reasoning.named_thing import of_the_named
 from anabranch.reasoning.part_lines import part_lines
@@ -70,9 +71,20 @@ class LocalAnswerer:
             return _answer([(lead, chosen)], evidence)
         chain = fit_together(chained(question, pieces, evidence, self._model))
         kept = fit_together((*chain, *chosen))
-        # The chain stands in the order in which it leads on, whatever ranks higher.
-        ordered = [*chain, *in_order(question, kept[len(chain) :])]
+        if chain:  # Beside its links "it" is read as the last thing that they name.
+            clear = understood(kept)
+            kept = [one for one in kept if one in chain or one in clear]
+        ordered = _as_it_leads_on(chain, in_order(question, kept))
         return _answer([("", ordered)], evidence)
+
+
+def _as_it_leads_on(chain: Sequence[Candidate], kept: Sequence[Candidate]) -> list[Candidate]:
+    """``kept`` with the passages of the chain first, as they lead on; in each its own order stays:
+    "it costs 149 euros" is said of what stands before it there.
+    """
+    passages = list(dict.fromkeys(piece.number for piece in chain))
+    places = {number: place for place, number in enumerate(passages)}
+    return sorted(kept, key=lambda piece: places.get(piece.number, len(places)))
 
 
 def _against_premise(

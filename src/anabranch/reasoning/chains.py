@@ -77,6 +77,8 @@ def chained(
     end.sort(
         key=lambda one: (not about and best.name not in one.unit.shown, -one.likelihood, one.index)
     )
+    if not about:  # What comes behind the name is said of it: "It costs …" further up is another's.
+        end[1:] = sorted(end[1:], key=lambda one: one.index != end[0].index + 1)
     return [best.first, *(replace(one, number=best.number) for one in end[:_PIECES_AT_THE_END])]
 
 

@@ -132,6 +132,16 @@ def choose(
     return chosen
 
 
+def understood(chosen: Sequence[Candidate]) -> list[Candidate]:
+    """Those of ``chosen`` that do not point back ("It costs …") to what is not among them."""
+    held = {(one.number, one.index) for one in chosen}
+    return [
+        one
+        for one in chosen
+        if (one.number, one.index - 1) in held or not _ANAPHOR.search(one.unit.shown)
+    ]
+
+
 def fit_together(wanted: Iterable[Candidate]) -> list[Candidate]:
     """Those of ``wanted`` that fit into one answer, the first ones before the others."""
     choice = Choice()

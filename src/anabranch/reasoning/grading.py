@@ -379,6 +379,10 @@ def specifics(asked: Asked, missing: Sequence[str]) -> tuple[str, ...]:
     return tuple(term for term in missing if term in named | counted | asked.unknown)
 
 
+# A share of the question that nobody would call "only".
+_MOST_OF_IT = 0.8
+
+
 def _reason(
     verdict: _Verdict, ambiguity: Ambiguity | None, asked: Asked, measured: Features
 ) -> str:
@@ -391,6 +395,8 @@ def _reason(
         return f"The best passage covers {covered} and is close enough to answer it."
     if verdict.answerability == "none":
         without = f"; nothing was found on {shown}" if shown else ""
+        if measured.best_coverage > _MOST_OF_IT:  # its words stand there, and say something else
+            return f"The best passage has the question's words ({covered}), but is too far from it{without}."
         return f"The best passage covers only {covered}{without}."
     without = f" but nothing was found on {shown}" if shown else " only loosely"
     return f"The passages are related to the question ({covered}){without}."
