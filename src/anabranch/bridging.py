@@ -31,7 +31,7 @@ from anabranch.language import (
     words,
 )
 from anabranch.lexicon import Lexicon
-from anabranch.names import LONGEST_NAME, names_in_sentence
+from anabranch.names import LONGEST_NAME, named_by, names_in_sentence
 from anabranch.types import Chunk, Passage
 
 PASSAGES_READ = 4
@@ -58,7 +58,6 @@ _TITLE_CHARACTERS = 60
 
 _WORD = re.compile(r"[^\W_](?:[\w'’&/-]|\.(?=\w))*")
 _FILE_NAME = re.compile(r"\.[A-Za-z0-9]{1,5}\Z")
-_PARENTHESIS = re.compile(r"\s*[(（][^()（）]*[)）]")
 _NUMBER = re.compile(r"\d[\d.,/-]*(?:st|nd|rd|th|s)?")
 _WORDS_OF_DATES = frozenset(
     "january february march april may june july august september october november december "  # noqa: SIM905
@@ -166,7 +165,7 @@ def _discounted(worth: float, rank: int) -> float:
 
 def _offered(question: Question, chunk: Chunk) -> Iterator[tuple[str, float]]:
     """The title, then names in the sentences that cover most of the question."""
-    title = _title_of(chunk)
+    title = named_by(chunk.title)
     if title and not _FILE_NAME.search(title) and not _is_description(title):
         yield title, TITLE_PRIOR
     sentences = [chunk.text[start:end] for start, end in sentence_spans(chunk.text)]
@@ -177,10 +176,6 @@ def _offered(question: Question, chunk: Chunk) -> Iterator[tuple[str, float]]:
         for name in names_in_sentence(sentences[index]):
             if not _is_date(name):
                 yield name, NAME_PRIOR
-
-
-def _title_of(chunk: Chunk) -> str:
-    return _PARENTHESIS.sub("", chunk.title).strip()
 
 
 def _is_description(title: str) -> bool:
@@ -293,7 +288,7 @@ def _grade(
 
 def _title_terms(chunk: Chunk) -> set[str]:
     """Those of the title, or, where there is none, of how the text begins."""
-    return set(terms(_title_of(chunk) or chunk.text[:_TITLE_CHARACTERS]))
+    return set(terms(named_by(chunk.title) or chunk.text[:_TITLE_CHARACTERS]))
 
 
 def _share_of(wanted: AbstractSet[str], found: AbstractSet[str]) -> float:

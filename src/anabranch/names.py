@@ -16,6 +16,8 @@ _WORD = re.compile(r"[^\W_](?:[\w'’&/-]|\.(?=\w))*")
 _INSIDE = frozenset(
     "of the de la le du des von van der den di da and & for in on".split()  # noqa: SIM905
 )
+# "Mercury (planet)": what tells pages of one name apart is no part of it.
+_PARENTHESIS = re.compile(r"\s*[(（][^()（）]*[)）]")
 _POSSESSIVE = re.compile(r"['’]s?\Z")
 _QUOTED = re.compile(r"[“\"「『《〈]([^“”\"「」『』《》〈〉\n]{2,40})[”\"」』》〉]")
 # What follows a name at the start of a Chinese sentence or clause: 鲁迅（…）, 柏林是…, 故宫位于….
@@ -69,6 +71,11 @@ _DONE_TO_IT = re.compile(
 _NO_NAME = re.compile(
     "[这這那其该該他她它此本各每在从從由对對向以因当當但而并並和与與或及也都就被把将將是有的之了不如若又还還]"
 )
+
+
+def named_by(title: str) -> str:
+    """What a title names: "The Silver Heron (film)" -> The Silver Heron."""
+    return _PARENTHESIS.sub("", title).strip()
 
 
 def names_in_sentence(sentence: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anabranch import language
-from anabranch.names import names_in_sentence
+from anabranch.names import named_by, names_in_sentence
 from anabranch.reasoning import passages as features
 from anabranch.reasoning.complexity import complexity_reason
 from anabranch.reasoning.weighing import Candidate, PieceModel, term_weights, weigh
@@ -30,7 +30,6 @@ _RANK_LOSS = 0.03
 # Of the last passage so many pieces stand in the answer: the first alone has the answer three times in four, and nine
 # times in ten they have it together.
 _PIECES_AT_THE_END = 2
-_PARENTHESIS = re.compile(r"\s*[(（][^()（）]*[)）]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def chained(
         return []
     # Weighed among themselves: what stands here alone is what the first passage leaves open.
     end = weigh(question, [evidence[best.number]], model)
-    about = best.name in _title(evidence[best.number])
+    about = best.name in named_by(evidence[best.number].title)
     end.sort(
         key=lambda one: (not about and best.name not in one.unit.shown, -one.likelihood, one.index)
     )
@@ -95,6 +94,7 @@ def _links(
     passages: dict[int, list[frozenset[str]]] = {}
     for one in pieces:
         passages.setdefault(one.number, []).append(one.placed)
+    titles = [named_by(one.title) for one in evidence]
     single = max((asked.share(one.placed) for one in pieces), default=0.0)
     likeliest = max(pieces, key=lambda one: one.likelihood, default=None)
     for first in pieces:
@@ -105,10 +105,10 @@ def _links(
         for number, held in passages.items():
             together = max(asked.share(first.placed | other) for other in held)
             gain = together - single
-            if gain < _TITLED_GAIN or _title(evidence[number]) == _title(evidence[first.number]):
+            if gain < _TITLED_GAIN or titles[number] == titles[first.number]:
                 continue
             worth = together - _RANK_LOSS * number
-            if title := _named_title(first.unit.shown, evidence[number], asked.terms):
+            if title := _named_title(first.unit.shown, titles[number], asked.terms):
                 yield _Link(first, number, title, worth + _TITLED_BONUS)
             elif asked.detour and gain >= _NAMED_GAIN:
                 named = _new_names(first, asked.terms) if named is None else named
@@ -116,14 +116,10 @@ def _links(
                     yield _Link(first, number, name, worth)
 
 
-def _title(one: Evidence) -> str:
-    return _PARENTHESIS.sub("", one.title).strip()
-
-
-def _named_title(shown: str, one: Evidence, asked: frozenset[str]) -> str:
-    """What a piece names and a passage has as its title, and the question does not; else empty."""
-    name = re.split(r"[,，]", _title(one))[0]
-    if len(name) < 2 or features.term_set(_title(one)) <= asked:
+def _named_title(shown: str, title: str, asked: frozenset[str]) -> str:
+    """What a piece names and a passage has as its ``title``, and the question does not; else empty."""
+    name = re.split(r"[,，]", title)[0]
+    if len(name) < 2 or features.term_set(title) <= asked:
         return ""
     if language.has_cjk(name):
         return name if name in shown else ""
