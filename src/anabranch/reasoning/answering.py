@@ -52,9 +52,8 @@ class LocalAnswerer:
         pieces = weigh(question, evidence, self._model)
         # Of one part that is left nothing was found on the others: the whole question would be answered by
         # what is said of other things.
-        if sub_questions and not (
-            is_nested(sub_questions) and chained(question, pieces, evidence, self._model)
-        ):
+        chain = self._chain(question, pieces, evidence) if is_nested(sub_questions) else []
+        if sub_questions and not chain:
             lines = part_lines(question, evidence, sub_questions, self._model)
             if lines:
                 return _answer(lines, evidence)
@@ -69,13 +68,18 @@ class LocalAnswerer:
         )
         if lead:
             return _answer([(lead, chosen)], evidence)
-        chain = fit_together(chained(question, pieces, evidence, self._model))
+        chain = chain or self._chain(question, pieces, evidence)
         kept = fit_together((*chain, *chosen))
         if chain:  # Beside its links "it" is read as the last thing that they name.
             clear = understood(kept)
             kept = [one for one in kept if one in chain or one in clear]
         ordered = _as_it_leads_on(chain, in_order(question, kept))
         return _answer([("", ordered)], evidence)
+
+    def _chain(
+        self, question: str, pieces: Sequence[Candidate], evidence: Sequence[Evidence]
+    ) -> list[Candidate]:
+        return fit_together(chained(question, pieces, evidence, self._model))
 
 
 def _as_it_leads_on(chain: Sequence[Candidate], kept: Sequence[Candidate]) -> list[Candidate]:
