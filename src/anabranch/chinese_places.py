@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 
-_KIND = "(?:省|市|县|分公司|办事处|销售处|办公室)"
+_KINDS = "省|市|县|分公司|办事处|销售处|办公室"
 # No name begins with what leads to it (在, 从), counts it or points at it.
 _LETTER = (
     "(?![在于到从去往住的是和与跟及或各每哪几某这那其本贵我你您他她它们总新老])[\u4e00-\u9fff]"
 )
 # What is called after the place where it is.
 _SITE = (
-    "(?:省|市|县|镇|乡|村|办公室|办公楼|分公司|子公司|办事处|销售处|分店|门店|分行|支行|分部|分校|校区|园区|厂区|工厂"
-    "|仓库)"
+    f"(?:{_KINDS}|镇|乡|村|办公楼|子公司|分店|门店|分行|支行|分部|分校|校区|园区|厂区|工厂|仓库)"
 )
 # Where a name of a place stands: at the beginning, or behind what leads to it.
 _AT_A_SITE = re.compile(
@@ -26,7 +25,7 @@ _AT_A_SITE = re.compile(
 @cache
 def place_pattern() -> re.Pattern[str]:
     """A place by its name, or by a kind that places have at their end."""
-    return re.compile(f"(?:中国|{'|'.join(_known())}|{_LETTER}[\u4e00-\u9fff]{{1,3}}?{_KIND})")
+    return re.compile(f"(?:中国|{'|'.join(_known())}|{_LETTER}[\u4e00-\u9fff]{{1,3}}?(?:{_KINDS}))")
 
 
 def places_in(text: str) -> Iterator[tuple[int, int]]:

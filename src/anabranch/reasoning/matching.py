@@ -193,6 +193,9 @@ def _unknown_places(asked: CutQuestion, passages: Sequence[Passage]) -> dict[fro
     if not passages or not language.has_cjk(asked.text):
         return {}
     text = simplified(asked.text)
+    named = list(places_in(text))
+    if not named:
+        return {}
     found = [
         simplified(f"{chunk.text}\n{chunk.title}\n{chunk.context}\n{chunk.source}")
         for chunk in (passage.chunk for passage in passages)
@@ -202,7 +205,7 @@ def _unknown_places(asked: CutQuestion, passages: Sequence[Passage]) -> dict[fro
         return any(text[start:end] in one for one in found)
 
     unknown: dict[frozenset[str], str] = {}
-    for start, end in places_in(text):
+    for start, end in named:
         # 天津 in 每天津贴 is the seam of two words.
         if stands(start, end) or (
             start and stands(start - 1, start + 1) and stands(end - 1, end + 1)
