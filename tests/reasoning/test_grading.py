@@ -108,6 +108,16 @@ async def test_a_name_that_no_document_has_is_not_answered_by_what_is_said_of_ot
     assert same.route == "answer"
 
 
+async def test_the_reason_does_not_call_all_of_a_question_only_a_part() -> None:
+    """Its words stand there, and are too far from it all the same."""
+    question = "How can a dad be off work?"
+    far = [passage("a.md", "Work a dad can be off.", similarity=-0.1)]
+    graded = await grade(question, far)
+    assert graded.route == "no_knowledge"
+    assert "100%" in graded.reason
+    assert "only" not in graded.reason
+
+
 async def test_a_name_with_a_slip_is_not_taken_for_another() -> None:
     graded = await grade(
         "How many days of annual leave do employees in Berlinn receive?",
