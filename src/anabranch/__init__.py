@@ -74,7 +74,8 @@ _HOMES = {
         "CollectionNotFoundError", "ConfigurationError", "ExpiredError", "IndexVersionError",
         "InputError", "KeyRefusedError", "MissingExtraError", "ModelMismatchError",
         "NotAllowedError", "NothingToRetryError", "PictureError", "QuestionError",
-        "RateLimitError", "ReadingError", "RemoteError", "RunError", "SessionNotFoundError", "SnapshotError", "SourceNotFoundError",
+        "RateLimitError", "ReadingError", "RemoteError", "RunError", "SessionNotFoundError",
+        "SnapshotError", "SourceNotFoundError",
         "StorageError", "UnusableReplyError",
     ),
 }  # fmt: skip

@@ -8,7 +8,7 @@ search", section 3) holds as wholes the words that were frequent in much text, w
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 
 from anabranch.language import stem
@@ -24,7 +24,7 @@ def is_english(word: str) -> bool:
     return word in whole or (len(found := stem(word)) >= _SHORTEST_STEM and found in stems)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _known() -> tuple[frozenset[str], frozenset[str]]:
     tokenizer = files("anabranch") / "models" / "minilm" / "tokenizer.json"
     vocabulary = json.loads(tokenizer.read_bytes())["model"]["vocab"]

@@ -439,8 +439,8 @@ class JobStore(Protocol):
         """A job that waits is cancelled at once, one that runs as soon as its server notices."""
 
     async def retry_job(self, job: Job, *, principals: tuple[str, ...] | None) -> bool:
-        """What failed or was cancelled waits again, with ``principals`` from now on. False where nothing was, or the job has not
-        ended."""
+        """What failed or was cancelled waits again, with ``principals`` from now on. False where
+        nothing was, or the job has not ended."""
 
     async def ended_jobs(self, *, days: float) -> list[Job]:
         """Jobs that ended longer than ``days`` ago."""

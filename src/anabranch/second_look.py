@@ -66,10 +66,8 @@ def look_again(
         return dict(scores)
     heights = np.array([scores[key] for key in first])
     looked = [chunks[key] for key in first]
-    by_text, by_meaning = (
-        _signs_of_texts(question, looked),
-        _signs_of_windows(looked, heights, seen),
-    )
+    by_text = _signs_of_texts(question, looked)
+    by_meaning = _signs_of_windows(looked, heights, seen)
     weight = SIGN_WEIGHT if by_meaning else TEXT_SIGN_WEIGHT
     moved = sum([*by_text, *by_meaning], np.zeros(len(first)))
     moved = heights + weight * float(heights.std()) * moved

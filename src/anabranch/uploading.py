@@ -77,7 +77,8 @@ class Uploads:
     ) -> Job:  # fmt: skip
         """The job that will add ``files``; they are safe on disk when this returns.
 
-        ``principals`` are those of ``owner``. Raises InputError for a path that cannot name a source, or too large a file.
+        ``principals`` are those of ``owner``. Raises InputError for a path that cannot name a
+        source, or too large a file.
         """
         collection = checked_collection_name(collection)
         named = [replace(file, path=checked_path(file.path)) for file in files]

@@ -34,8 +34,8 @@ BUNDLED = Path(__file__).parent / "minilm"
 # A question is asked again and again in one run: by the search, the second hop, the grader.
 _REMEMBERED_QUERIES = 1_024
 # Passages go to the threads, and then to the cache, this many at a time, half a second of work on two
-# cores, and a second batch waits while one is computed or written. That bounds what an interrupted ingestion computed in vain, and how long a program that is
-# ended waits for its threads.
+# cores, and a second batch waits while one is computed or written. That bounds what an interrupted
+# ingestion computed in vain, and how long a program that is ended waits for its threads.
 _PASSAGES_AT_A_TIME = 64
 _BATCHES_AT_A_TIME = 2
 

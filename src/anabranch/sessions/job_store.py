@@ -27,7 +27,8 @@ class SqlJobStore:
     async def create_job(self, owner: str, new: NewJob) -> Job:
         made = insert(jobs).values(
             id=new.id, owner=owner, collection=new.collection, allowed=list(new.allowed),
-            principals=None if new.principals is None else list(new.principals), state="queued", attempts=0, cancelling=False, error="", created_at=now(),
+            principals=None if new.principals is None else list(new.principals),
+            state="queued", attempts=0, cancelling=False, error="", created_at=now(),
             updated_at=now(),
         )  # fmt: skip
         files = [
@@ -231,8 +232,8 @@ def _job(row: RowMapping, files: list[RowMapping]) -> Job:
     return Job(
         id=row["id"], owner=row["owner"], collection=row["collection"],
         allowed=tuple(row["allowed"]),
-        principals=None if row["principals"] is None else tuple(row["principals"]), status=row["state"], attempts=row["attempts"],
-        cancelling=row["cancelling"], error=row["error"], created_at=as_time(row["created_at"]),
+        principals=None if row["principals"] is None else tuple(row["principals"]),
+        status=row["state"], attempts=row["attempts"], cancelling=row["cancelling"], error=row["error"], created_at=as_time(row["created_at"]),
         updated_at=as_time(row["updated_at"]),
         files=tuple(
             JobFile(
